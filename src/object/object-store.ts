@@ -1,0 +1,50 @@
+/**
+ * Where segments live: a flat set of immutable objects. A directory, S3, or memory implement it; retry, metering,
+ * caching and faults are decorators around it. Every implementation passes `test/contract/object-store.contract.ts`.
+ *
+ * Keys are `[0-9a-z/.-]{1,200}`, made by the coordinator and never reused.
+ */
+
+/** Receives one object front to back. Exactly one of `commit` and `abort` ends it. */
+export interface ObjectWriter {
+  /**
+   * Takes the next bytes. They may be reused by the caller once the promise resolves.
+   * Rejects with a coded error; the writer then accepts only `abort`.
+   */
+  write(bytes: Uint8Array): Promise<void>;
+  /** Makes the object durable under its key, whole, in one step, and returns its size. */
+  commit(): Promise<number>;
+  /** Leaves nothing behind. Never rejects. */
+  abort(): Promise<void>;
+}
+
+export interface ObjectEntry {
+  readonly key: string;
+  readonly bytes: number;
+  /** Milliseconds since the epoch by the store's clock. */
+  readonly modifiedAt: number;
+}
+
+export interface ObjectStore {
+  /** Starts an object. Nothing is visible under the key before `commit`. */
+  create(key: string): Promise<ObjectWriter>;
+  /**
+   * Reads exactly `length` bytes at `position`. Rejects with `ERR_MILLRACE_OBJECT_NOT_FOUND` when there is no such
+   * object, `ERR_MILLRACE_SEGMENT_CORRUPT` when the object ends before the range does, `ERR_MILLRACE_READ_FAILED` otherwise.
+   */
+  read(key: string, position: number, length: number, signal?: AbortSignal): Promise<Uint8Array>;
+  /** Size in bytes; `undefined` when there is no such object. */
+  size(key: string): Promise<number | undefined>;
+  /** Deletes what it can and returns the keys that are certainly gone (absent ones count). Never rejects for a single key. */
+  delete(keys: readonly string[]): Promise<string[]>;
+  /** Every object, in key order. For tools and the search for orphans: correctness never depends on it. */
+  list(prefix?: string): AsyncIterable<ObjectEntry>;
+  close(): Promise<void>;
+}
+
+/** How a worker thread builds its own instance of a store: plain data that survives `postMessage`. */
+export interface ObjectStoreDescriptor {
+  /** URL of the module that exports `openObjectStore(options)`. */
+  readonly module: string;
+  readonly options: Readonly<Record<string, unknown>>;
+}
