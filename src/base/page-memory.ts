@@ -1,0 +1,26 @@
+/**
+ * Page-aligned memory. Direct I/O refuses any other address (EINVAL), and neither a plain `ArrayBuffer` nor a plain
+ * `SharedArrayBuffer` promises it; the buffer of a `WebAssembly.Memory` does.
+ */
+import { alignUp } from './bytes.ts';
+
+/** The one class used here: the type libraries declare WebAssembly only together with a browser's whole DOM. */
+interface MemoryConstructor {
+  new (descriptor: { initial: number; maximum: number; shared?: boolean }): { readonly buffer: unknown };
+}
+const { Memory } = (globalThis as unknown as { WebAssembly: { Memory: MemoryConstructor } }).WebAssembly;
+
+/** WebAssembly memory comes in pages of this size. */
+export const MEMORY_PAGE_BYTES = 65_536;
+
+/** Zeroed, page-aligned memory for one thread. */
+export function allocatePages(bytes: number): Uint8Array {
+  const pages = alignUp(bytes, MEMORY_PAGE_BYTES) / MEMORY_PAGE_BYTES;
+  return new Uint8Array(new Memory({ initial: pages, maximum: pages }).buffer as ArrayBuffer, 0, bytes);
+}
+
+/** Zeroed, page-aligned memory that threads share. */
+export function allocateSharedPages(bytes: number): SharedArrayBuffer {
+  const pages = alignUp(bytes, MEMORY_PAGE_BYTES) / MEMORY_PAGE_BYTES;
+  return new Memory({ initial: pages, maximum: pages, shared: true }).buffer as SharedArrayBuffer;
+}
