@@ -1,0 +1,220 @@
+/**
+ * Objects as files below a root directory. A slash in a key is a folder; a file whose name ends in `.tmp` is an object
+ * in the making, or what a crash left of one.
+ *
+ * Reads are asynchronous, for they run on the application's thread; writers block, for they run in pool workers.
+ */
+import { dirname, join, resolve } from 'node:path';
+import type { FileSystem } from '../base/file-system.ts';
+import { isSystemError, NodeFileSystem } from '../base/node-file-system.ts';
+import { systemRandom } from '../base/random.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
+import { DirectoryWriter } from './directory-writer.ts';
+import { FolderTree } from './folder-tree.ts';
+import { checkRange, objectEndsEarly, objectNotFound, readFailed, throwIfAborted, writeFailed } from './object-errors.ts';
+import { isObjectKey, TEMPORARY_SUFFIX } from './object-key.ts';
+import type { ObjectEntry, ObjectStore, ObjectStoreDescriptor, ObjectWriter } from './object-store.ts';
+import { OpenHandles, type OpenObject } from './open-handles.ts';
+
+const OPEN_FILES_DEFAULT = 64;
+const NONCE_BYTES = 4;
+
+export interface DirectoryObjectStoreOptions {
+  /** Absolute path. Made by the first write; its parent must exist. */
+  readonly root: string;
+  readonly fileSystem?: FileSystem;
+  /** Files kept open for reading. Default 64. */
+  readonly maxOpenFiles?: number;
+  /** Bypass the page cache when writing, where the file system offers it. Default true. */
+  readonly direct?: boolean;
+}
+
+export class DirectoryObjectStore implements ObjectStore {
+  readonly #fileSystem: FileSystem;
+  readonly #folders: FolderTree;
+  readonly #handles: OpenHandles;
+  readonly #direct: boolean;
+
+  constructor(options: DirectoryObjectStoreOptions) {
+    this.#fileSystem = options.fileSystem ?? new NodeFileSystem();
+    this.#folders = new FolderTree(this.#fileSystem, resolve(options.root));
+    this.#handles = new OpenHandles(this.#fileSystem, options.maxOpenFiles ?? OPEN_FILES_DEFAULT);
+    this.#direct = options.direct ?? true;
+  }
+
+  async create(key: string): Promise<ObjectWriter> {
+    const path = this.#prepare(key);
+    // Unique, so that what a crash left of an earlier attempt is never in the way.
+    const nonce = Buffer.from(systemRandom.bytes(NONCE_BYTES)).toString('hex');
+    const temporaryPath = `${path}.${nonce}${TEMPORARY_SUFFIX}`;
+    return new DirectoryWriter({ fileSystem: this.#fileSystem, key, path, temporaryPath, direct: this.#direct });
+  }
+
+  async read(key: string, position: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
+    checkRange(position, length);
+    throwIfAborted(signal);
+    const path = this.#folders.locate(key);
+    try {
+      return await this.#handles.use(path, (object) => readExactly(object, key, position, length, signal));
+    } catch (error) {
+      if (isSystemError(error, 'ENOENT', 'ENOTDIR')) throw objectNotFound(key, this.#folders.root, error);
+      throw readFailed(key, this.#folders.root, error);
+    }
+  }
+
+  async size(key: string): Promise<number | undefined> {
+    const path = this.#folders.locate(key);
+    try {
+      const stat = this.#fileSystem.statSync(path);
+      return stat?.kind === 'file' ? stat.size : undefined;
+    } catch (error) {
+      throw readFailed(key, this.#folders.root, error);
+    }
+  }
+
+  async delete(keys: readonly string[]): Promise<string[]> {
+    const removed = new Map<string, string[]>();
+    for (const key of keys) {
+      const directory = await this.#remove(key);
+      if (directory === undefined) continue;
+      const siblings = removed.get(directory);
+      if (siblings === undefined) removed.set(directory, [key]);
+      else siblings.push(key);
+    }
+    const gone: string[] = [];
+    for (const [directory, siblings] of removed) {
+      if (this.#syncDirectory(directory)) gone.push(...siblings);
+    }
+    return gone;
+  }
+
+  async *list(prefix = ''): AsyncIterable<ObjectEntry> {
+    for (const { key, bytes, modifiedAt } of this.#walk('')) {
+      if (key.startsWith(prefix) && isObjectKey(key)) yield { key, bytes, modifiedAt };
+    }
+  }
+
+  /**
+   * Removes what writers left behind when the process was stopped. Only for a store that nobody writes to: at open,
+   * under the store's lock. Returns the number of files removed.
+   */
+  removeTemporaryFiles(): number {
+    const directories = new Set<string>();
+    let count = 0;
+    for (const { key } of this.#walk('')) {
+      if (!key.endsWith(TEMPORARY_SUFFIX)) continue;
+      const path = join(this.#folders.root, key);
+      this.#fileSystem.removeSync(path);
+      directories.add(dirname(path));
+      count += 1;
+    }
+    for (const directory of directories) this.#fileSystem.syncDirectorySync(directory);
+    return count;
+  }
+
+  async close(): Promise<void> {
+    await this.#handles.close();
+  }
+
+  #prepare(key: string): string {
+    try {
+      return this.#folders.prepare(key);
+    } catch (error) {
+      throw writeFailed(join(this.#folders.root, key), error);
+    }
+  }
+
+  /** The directory that no longer holds the key; `undefined` when that is not certain. */
+  async #remove(key: string): Promise<string | undefined> {
+    try {
+      const path = this.#folders.locate(key);
+      this.#handles.retire(path);
+      await this.#fileSystem.remove(path);
+      return dirname(path);
+    } catch {
+      // The caller keeps every key that is not confirmed and asks again: one bad key must not stop the others.
+      return undefined;
+    }
+  }
+
+  #syncDirectory(directory: string): boolean {
+    try {
+      if (this.#fileSystem.statSync(directory) !== undefined) this.#fileSystem.syncDirectorySync(directory);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Every file below a folder (`''` or ending in a slash), in key order, whether it is an object or not. */
+  *#walk(folder: string): Generator<ObjectEntry> {
+    for (const name of this.#namesIn(folder)) {
+      if (name.endsWith('/')) yield* this.#walk(folder + name);
+      else {
+        const stat = this.#fileSystem.statSync(join(this.#folders.root, folder, name));
+        // It may have been deleted since the directory was read.
+        if (stat?.kind === 'file') yield { key: folder + name, bytes: stat.size, modifiedAt: stat.modifiedAt };
+      }
+    }
+  }
+
+  /** Folders get their slash before sorting: `a/b` comes after `a-b` and before `a0`. */
+  #namesIn(folder: string): string[] {
+    const directory = join(this.#folders.root, folder);
+    try {
+      const names = this.#fileSystem.listSync(directory).map((name) => {
+        const isFolder = this.#fileSystem.statSync(join(directory, name))?.kind === 'directory';
+        return isFolder ? `${name}/` : name;
+      });
+      return names.sort((left, right) => (left < right ? -1 : 1));
+    } catch (error) {
+      if (isSystemError(error, 'ENOENT')) return [];
+      throw readFailed(folder, this.#folders.root, error);
+    }
+  }
+}
+
+async function readExactly(
+  object: OpenObject,
+  key: string,
+  position: number,
+  length: number,
+  signal: AbortSignal | undefined,
+): Promise<Uint8Array> {
+  // The range comes from a footer or a manifest: nothing is allocated before it is known to exist.
+  if (position + length > object.bytes) throw objectEndsEarly(key, position, length, object.bytes);
+  // Not from the shared pool: callers may transfer the memory to another thread.
+  const target = Buffer.allocUnsafeSlow(length);
+  let filled = 0;
+  while (filled < length) {
+    const count = await object.handle.read(target, filled, length - filled, position + filled);
+    throwIfAborted(signal);
+    if (count === 0) throw objectEndsEarly(key, position, length, position + filled);
+    filled += count;
+  }
+  return target;
+}
+
+/** What a worker thread needs to build the same store. */
+export function describeDirectoryStore(options: Omit<DirectoryObjectStoreOptions, 'fileSystem'>): ObjectStoreDescriptor {
+  return { module: import.meta.url, options: { ...options } };
+}
+
+/** Builds the store a descriptor of this module describes. */
+export async function openObjectStore(options: ObjectStoreDescriptor['options']): Promise<DirectoryObjectStore> {
+  const { root, maxOpenFiles, direct } = options;
+  const valid = typeof root === 'string'
+    && (maxOpenFiles === undefined || (Number.isInteger(maxOpenFiles) && Number(maxOpenFiles) > 0))
+    && (direct === undefined || typeof direct === 'boolean');
+  if (!valid) {
+    throw new MillraceError(
+      'ERR_MILLRACE_INVALID_ARGUMENT',
+      'a directory object store needs root (a path); maxOpenFiles is a positive integer and direct a boolean',
+    );
+  }
+  return new DirectoryObjectStore({
+    root,
+    ...(maxOpenFiles === undefined ? {} : { maxOpenFiles: Number(maxOpenFiles) }),
+    ...(direct === undefined ? {} : { direct }),
+  });
+}
