@@ -1,38 +1,43 @@
 /**
  * `npm run check:package`: packs the package as it would be published, asks publint and attw about the tarball, and uses
- * it from an empty project, in JavaScript and in TypeScript.
+ * it from an empty project, in JavaScript, in TypeScript and from the command line.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ROOT } from './paths.mjs';
 import { prepare } from './prepare.mjs';
 import { runNode, runNpm } from './run-command.mjs';
 
-/** The tarball holds compiled modules and documents; the bound catches a fixture or a data file that slipped in. */
+/** Compiled modules and documents are small; the bound catches a fixture or a data file that slipped in. */
 const UNPACKED_BYTES_MAX = 4 * 1024 * 1024;
 
-const { name, exports } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-/** What a user can import, such as `millrace` and `millrace/s3`. */
-const ENTRIES = Object.keys(exports)
+const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+/** What a user can import: the package itself and its subpaths. */
+const entries = Object.keys(manifest.exports)
   .filter((path) => !path.endsWith('.json'))
-  .map((path) => name + path.slice(1));
-/** What the entries may not need: a project without them still imports the package itself. */
-const OPTIONAL_PEERS = Object.keys(
-  JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).peerDependenciesMeta ?? {},
-);
+  .map((path) => manifest.name + path.slice(1));
+
+/** The shortest program that needs the worker threads, the WebAssembly and the files of the package. */
+const SMOKE_PROGRAM = `
+import { open } from '${manifest.name}';
+const store = await open('./data');
+const stream = await store.stream('smoke');
+const offset = await stream.append('hello');
+await store.flush();
+for await (const record of stream.read({ from: 'first' })) {
+  if (record.offset !== offset || record.value.toString() !== 'hello') throw new Error('read something else');
+}
+await store.close();
+`;
 
 await prepare();
-const folder = mkdtempSync(join(tmpdir(), 'millrace-package-'));
+const folder = mkdtempSync(join(tmpdir(), `${manifest.name}-package-`));
+const project = join(folder, 'project');
 try {
-  const tarball = await pack();
-  await step('publint', runNode([bin('publint', 'src/cli.js'), tarball, '--strict']));
-  await step('attw', runNode([bin('@arethetypeswrong/cli', 'dist/index.js'), tarball, '--profile', 'esm-only']));
-  const project = await install(tarball);
-  await step('import', importEntries(project));
-  await step('types', typeCheck(project));
-  console.log(`package: ${ENTRIES.join(', ')} can be installed and imported`);
+  await checkPackage();
+  console.log(`package: installed, imported (${entries.join(', ')}), type checked and run`);
 } catch (error) {
   console.error(`package: ${error.message}`);
   process.exitCode = 1;
@@ -40,3 +45,86 @@ try {
   rmSync(folder, { recursive: true, force: true });
 }
 
+async function checkPackage() {
+  const tarball = pack();
+  await step('publint', runNode([tool('publint', 'src/cli.js'), 'run', tarball, '--strict']));
+  await step(
+    'attw',
+    runNode([tool('@arethetypeswrong/cli', 'dist/index.js'), tarball, '--profile', 'esm-only', '--no-color']),
+  );
+
+  mkdirSync(project);
+  write('package.json', JSON.stringify({ private: true, type: 'module' }));
+  const install = [
+    'install',
+    tarball,
+    '--ignore-scripts',
+    '--omit=peer',
+    '--no-audit',
+    '--no-fund',
+    '--prefer-offline',
+  ];
+  await step('install', runNpm(install, { cwd: project }));
+
+  write('smoke.mjs', SMOKE_PROGRAM);
+  await step('run', runNode(['smoke.mjs'], { cwd: project }));
+  await step('command line', runNode([join('node_modules', '.bin', manifest.name), '--help'], { cwd: project }));
+
+  linkDevelopmentPackages();
+  write('entries.mjs', entries.map((entry) => `await import('${entry}');`).join('\n'));
+  await step('import', runNode(['entries.mjs'], { cwd: project }));
+  write('entries.ts', entries.map((entry, index) => `export * as entry${index} from '${entry}';`).join('\n'));
+  write('tsconfig.json', JSON.stringify({ compilerOptions: consumerOptions(), files: ['entries.ts'] }));
+  await step('types', runNode([tool('typescript', 'bin/tsc'), '-p', '.'], { cwd: project }));
+}
+
+/** Packs into the temporary folder and returns the path of the tarball. */
+function pack() {
+  const npm = process.env.npm_execpath;
+  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
+  const options = { cwd: ROOT, encoding: 'utf8' };
+  const output = npm ? execFileSync(process.execPath, [npm, ...args], options) : execFileSync('npm', args, options);
+  const [packed] = JSON.parse(output);
+  console.log(`package: ${packed.filename}, ${packed.entryCount} files, ${packed.unpackedSize} bytes unpacked`);
+  if (packed.unpackedSize > UNPACKED_BYTES_MAX)
+    throw new Error(`more than ${UNPACKED_BYTES_MAX} bytes: what slipped in?`);
+  return join(folder, packed.filename);
+}
+
+async function step(name, running) {
+  const code = await running;
+  if (code !== 0) throw new Error(`${name} failed with exit code ${code}`);
+}
+
+function tool(packageName, file) {
+  return join(ROOT, 'node_modules', packageName, file);
+}
+
+function write(file, content) {
+  writeFileSync(join(project, file), content);
+}
+
+/** Optional peers and type packages, from this checkout: what a user of the subpaths would have installed. */
+function linkDevelopmentPackages() {
+  const types = Object.keys(manifest.devDependencies).filter((name) => name.startsWith('@types/'));
+  for (const name of [...Object.keys(manifest.peerDependencies), ...types]) {
+    const link = join(project, 'node_modules', name);
+    mkdirSync(dirname(link), { recursive: true });
+    rmSync(link, { recursive: true, force: true });
+    symlinkSync(join(ROOT, 'node_modules', name), link, 'junction');
+  }
+}
+
+/** Strict on purpose: `skipLibCheck` would hide what is wrong with our own declarations. */
+function consumerOptions() {
+  return {
+    target: 'es2023',
+    lib: ['es2023', 'es2024.sharedmemory', 'esnext.disposable'],
+    module: 'nodenext',
+    types: ['node'],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noEmit: true,
+    skipLibCheck: false,
+  };
+}
