@@ -4,7 +4,7 @@
  */
 import { dirname, join, sep } from 'node:path';
 import type { FileStat, FileSystem } from '../base/file-system.ts';
-import { MillraceError } from '../errors/millrace-error.ts';
+import { notPlain } from './object-errors.ts';
 import { checkObjectKey } from './object-key.ts';
 
 /** Folders remembered as checked. Forgetting one costs a few system calls, no more. */
@@ -61,10 +61,6 @@ export class FolderTree {
     // The root alone may be a link: the user named it.
     if (stat?.kind === 'other' && folder === this.root) stat = this.#fileSystem.statSync(folder + sep + '.');
     if (stat === undefined || stat.kind === 'directory') return stat;
-    throw new MillraceError(
-      'ERR_MILLRACE_DIRECTORY_UNUSABLE',
-      `${folder} must be a directory, and not a symbolic link: move away what has its name`,
-      { details: { path: folder } },
-    );
+    throw notPlain(folder, 'directory');
   }
 }

@@ -54,6 +54,15 @@ export function diskFull(path: string, cause?: unknown): MillraceError {
   );
 }
 
+/** Something else, such as a symbolic link, lies where a store keeps its own. */
+export function notPlain(path: string, wanted: 'file' | 'directory'): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_DIRECTORY_UNUSABLE',
+    `${path} must be a ${wanted}, and not a symbolic link: move away what has its name`,
+    { details: { path } },
+  );
+}
+
 /** Throws `ERR_MILLRACE_ABORTED` once the caller's signal has fired. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted !== true) return;

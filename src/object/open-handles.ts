@@ -4,6 +4,7 @@
  */
 import { assert } from '../base/assert.ts';
 import type { FileHandle, FileSystem } from '../base/file-system.ts';
+import { notPlain } from './object-errors.ts';
 
 /** An object open for reading. Objects are immutable, so its size is asked for once. */
 export interface OpenObject {
@@ -77,6 +78,8 @@ export class OpenHandles {
   }
 
   async #open(path: string): Promise<OpenObject> {
+    const stat = this.#fileSystem.statSync(path);
+    if (stat !== undefined && stat.kind !== 'file') throw notPlain(path, 'file');
     const handle = await this.#fileSystem.open(path, { access: 'read' });
     try {
       return { handle, bytes: handle.sizeSync() };
