@@ -36,7 +36,7 @@ const typeAware = {
     '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
     // The compiler says the same, and lets a leading underscore mark what an interface forces on an implementation.
     '@typescript-eslint/no-unused-vars': 'off',
-    // An implementation of an asynchronous interface is `async` to turn throws into rejections, with or without `await`.
+    // Implementing an asynchronous interface, `async` turns throws into rejections, with or without `await`.
     '@typescript-eslint/require-await': 'off',
     // Narrowing of a mutable field outlives an `await` in the eyes of the compiler: the second check is the needed one.
     '@typescript-eslint/no-unnecessary-condition': 'off',

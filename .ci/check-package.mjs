@@ -1,6 +1,6 @@
 /**
- * `npm run check:package`: packs the package as it would be published, asks publint and attw about the tarball, and uses
- * it from an empty project, in JavaScript, in TypeScript and from the command line.
+ * `npm run check:package`: packs the package as it would be published, asks publint and attw about the tarball, and
+ * uses it from an empty project, in JavaScript, in TypeScript and from the command line.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 /**
- * Makes a checkout ready to run, from nothing but Node and npm: installs the locked dependencies and builds, each only if
- * it is missing or stale. Takes a fraction of a second when there is nothing to do.
+ * Makes a checkout ready to run, from nothing but Node and npm: installs the locked dependencies and builds, each only
+ * if it is missing or stale. Takes a fraction of a second when there is nothing to do.
  */
 import { pathToFileURL } from 'node:url';
 import { ensureBuilt } from './build.mjs';

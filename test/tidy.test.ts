@@ -1,0 +1,75 @@
+/** The house rules of docs/style.md, held against every file of the repository. */
+import assert from 'node:assert/strict';
+import { suite, test } from 'node:test';
+import { callBanViolations, defaultExportViolations, switchedOffTests, textBanViolations } from './tidy/bans.ts';
+import { importCycles } from './tidy/cycles.ts';
+import { foldersWithoutRank, rankViolations } from './tidy/ranks.ts';
+import { entriesOf, type PackageEntries, unreachedFiles } from './tidy/reachability.ts';
+import { parseSources, textFiles, type Violation } from './tidy/repository.ts';
+import { fileLengthViolations, functionLengthViolations, lineLengthViolations } from './tidy/sizes.ts';
+
+/**
+ * Files whose users are still being written. The list only shrinks: what is reached, or is gone, has to leave it.
+ */
+const NOT_YET_REACHED: readonly string[] = [];
+
+const texts = textFiles();
+const sources = parseSources(texts);
+const engine = sources.filter(({ path }) => /^(src|workers|wasm)\//.test(path));
+const scripts = texts.filter(({ path }) => /\.(ts|js|mjs)$/.test(path));
+const paths = texts.map(({ path }) => path);
+
+function expectNone(violations: readonly Violation[]): void {
+  assert.ok(violations.length === 0, `${violations.length} violations\n${violations.join('\n')}`);
+}
+
+function textOf(path: string): string {
+  const file = texts.find((candidate) => candidate.path === path);
+  assert.ok(file !== undefined, `${path} is missing`);
+  return file.text;
+}
+
+suite('structure', () => {
+  test('every source folder has a rank', () => expectNone(foldersWithoutRank(paths)));
+  test('imports go to lower ranks only', () => expectNone(rankViolations(sources)));
+  test('imports form no cycle', () => expectNone(importCycles(engine)));
+
+  const noIndex = paths.includes('src/index.ts') ? false : 'src/index.ts does not exist yet, so nothing can be reached';
+  test('every source file is reached from an entry of the package', { skip: noIndex }, (context) => {
+    const manifest = JSON.parse(textOf('package.json')) as PackageEntries;
+    const unreached = unreachedFiles(engine, entriesOf(manifest, engine));
+    for (const path of NOT_YET_REACHED) context.diagnostic(`not reached yet: ${path}`);
+    expectNone(
+      unreached.filter((path) => !NOT_YET_REACHED.includes(path)).map((path) => `${path}: nothing reaches it`),
+    );
+    const done = NOT_YET_REACHED.filter((path) => !unreached.includes(path));
+    expectNone(done.map((path) => `${path}: take it off NOT_YET_REACHED`));
+  });
+});
+
+suite('sizes', () => {
+  test('files are short enough', () => expectNone(fileLengthViolations(scripts)));
+  test('functions of the engine are short enough', () => expectNone(functionLengthViolations(engine)));
+  test('lines are short enough', () => expectNone(lineLengthViolations(scripts)));
+});
+
+suite('bans', () => {
+  test('no unfinished work, machine paths or switched-off checks', () => expectNone(textBanViolations(texts)));
+  test('time and randomness come through their interfaces', () => expectNone(callBanViolations(engine)));
+  test('no default exports', () => expectNone(defaultExportViolations(sources)));
+  test('no test is switched off without a reason', () => {
+    expectNone(switchedOffTests(sources.filter(({ path }) => path.startsWith('test/'))));
+  });
+});
+
+suite('package', () => {
+  test('the lockfile pins contents and names no registry', () => {
+    const { packages } = JSON.parse(textOf('package-lock.json')) as {
+      packages: Record<string, { resolved?: string; integrity?: string }>;
+    };
+    for (const [path, entry] of Object.entries(packages)) {
+      assert.ok(entry.resolved === undefined, `${path} names where it was downloaded from`);
+      assert.ok(path === '' || entry.integrity !== undefined, `${path} has no integrity`);
+    }
+  });
+});
