@@ -19,18 +19,11 @@ const entries = Object.keys(manifest.exports)
   .filter((path) => !path.endsWith('.json'))
   .map((path) => manifest.name + path.slice(1));
 
-/** The shortest program that needs the worker threads, the WebAssembly and the files of the package. */
-const SMOKE_PROGRAM = `
-import { open } from '${manifest.name}';
-const store = await open('./data');
-const stream = await store.stream('smoke');
-const offset = await stream.append('hello');
-await store.flush();
-for await (const record of stream.read({ from: 'first' })) {
-  if (record.offset !== offset || record.value.toString() !== 'hello') throw new Error('read something else');
-}
-await store.close();
-`;
+/** The first program of the README: it needs the worker threads, the WebAssembly and the files of the package. */
+const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const program = /```ts\n(.*?)```/s.exec(readme)[1];
+/** What that program prints. */
+const PROGRAM_OUTPUT = '0 order-1 a sack of flour\n';
 
 await prepare();
 const folder = mkdtempSync(join(tmpdir(), `${manifest.name}-package-`));
@@ -66,8 +59,9 @@ async function checkPackage() {
   ];
   await step('install', runNpm(install, { cwd: project }));
 
-  write('smoke.mjs', SMOKE_PROGRAM);
-  await step('run', runNode(['smoke.mjs'], { cwd: project }));
+  write('readme.mjs', program);
+  const output = execFileSync(process.execPath, ['readme.mjs'], { cwd: project, encoding: 'utf8', timeout: 60_000 });
+  if (output !== PROGRAM_OUTPUT) throw new Error(`the program of the README printed ${JSON.stringify(output)}`);
   await step('command line', runNode([join('node_modules', '.bin', manifest.name), '--help'], { cwd: project }));
 
   linkDevelopmentPackages();

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { callBanViolations, defaultExportViolations, switchedOffTests, textBanViolations } from './tidy/bans.ts';
 import { importCycles } from './tidy/cycles.ts';
+import { brokenLinks } from './tidy/links.ts';
 import { foldersWithoutRank, rankViolations } from './tidy/ranks.ts';
 import { entriesOf, type PackageEntries, unreachedFiles } from './tidy/reachability.ts';
 import { parseSources, textFiles, type Violation } from './tidy/repository.ts';
@@ -60,6 +61,10 @@ suite('bans', () => {
   test('no test is switched off without a reason', () => {
     expectNone(switchedOffTests(sources.filter(({ path }) => path.startsWith('test/'))));
   });
+});
+
+suite('documents', () => {
+  test('links between documents lead somewhere', () => expectNone(brokenLinks(texts, paths)));
 });
 
 suite('package', () => {

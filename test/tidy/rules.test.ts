@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { callBanViolations, defaultExportViolations, switchedOffTests, textBanViolations } from './bans.ts';
 import { importCycles } from './cycles.ts';
+import { brokenLinks } from './links.ts';
 import { foldersWithoutRank, rankViolations } from './ranks.ts';
 import { entriesOf, unreachedFiles } from './reachability.ts';
 import { parseSource } from './repository.ts';
@@ -164,5 +165,15 @@ suite('bans', () => {
     assert.equal(check(`test('a', (t) => { t.skip('no direct I/O here'); });`), 0);
     assert.equal(check(`test('a', { skip: needsRoot }, () => {});`), 0);
     assert.equal(check(`reader.skip(4);`), 0);
+  });
+});
+
+suite('documents', () => {
+  test('a link to nothing is found, links to files, folders and elsewhere are not', () => {
+    const text = '[a](b.md) [c](../LICENSE#top) [d](formats/) [e](https://example.org/x) [f](#below) [g](gone.md)';
+    const paths = ['docs/a.md', 'docs/b.md', 'docs/formats/wal.md', 'LICENSE'];
+    assert.deepEqual(brokenLinks([{ path: 'docs/a.md', text }], paths), [
+      'docs/a.md: the link to gone.md leads nowhere',
+    ]);
   });
 });
