@@ -1,5 +1,5 @@
 /** Whether `node_modules` holds what the lockfile asks for, and the installation when it does not. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './paths.mjs';
 import { runNpm } from './run-command.mjs';
@@ -28,6 +28,7 @@ function whyStale() {
     // Packages for other platforms are in the lockfile and never installed.
     if (path === '' || (present === undefined && entry.optional === true)) continue;
     if (present?.version !== entry.version || present?.integrity !== entry.integrity) return `${path} is not as locked`;
+    if (!existsSync(join(ROOT, path, 'package.json'))) return `${path} was removed`;
   }
   const extra = Object.keys(installed).find((path) => locked[path] === undefined);
   return extra === undefined ? undefined : `${extra} is installed but not locked`;
