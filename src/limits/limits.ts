@@ -35,6 +35,11 @@ export const WRITE_BYTES_MAX: number = 8 * MIB;
 export const CHUNK_RAW_BYTES_TARGET: number = 256 * KIB;
 /** No chunk is larger, whatever its header claims: checked before anything is allocated. */
 export const CHUNK_RAW_BYTES_MAX: number = SLOT_BYTES_MAX;
+/** Tracking that rides on a records chunk, uncompressed. */
+export const CHUNK_TRAILER_BYTES_MAX: number = 64 * MIB;
+/** Runs and chunks of one segment: they bound the footer, which is read whole. */
+export const SEGMENT_RUNS_MAX: number = 2 ** 20;
+export const SEGMENT_CHUNKS_MAX: number = 2 ** 22;
 /** No segment or object is larger: checked before a footer's claims are believed. */
 export const OBJECT_BYTES_MAX: number = 64 * GIB;
 
@@ -47,3 +52,7 @@ assert(BLOCK_BYTES_TARGET % PAGE_BYTES === 0, 'a block target is whole pages');
 assert(WRITE_BYTES_MAX >= BLOCK_BYTES_TARGET, 'one write takes at least one block');
 assert(SLOT_BYTES_MAX * SLOTS_MIN <= RING_BYTES_MAX, 'the largest slot still allows a ring');
 assert(CHUNK_RAW_BYTES_TARGET < 2 ** 32 && CHUNK_RAW_BYTES_MAX < 2 ** 32, 'chunk lengths are 32-bit');
+
+/** A frame is closed when it holds this much, so that a point read decodes little and chunks fill evenly. */
+export const FRAME_BYTES_TARGET: number = 64 * KIB;
+assert(FRAME_BYTES_TARGET <= CHUNK_RAW_BYTES_TARGET, 'a chunk takes at least one usual frame');

@@ -23,6 +23,16 @@ export interface LaneIdentity {
   readonly storeId: Uint8Array;
 }
 
+/** Told of each step of a producer, inside the call that takes it. */
+export interface ProducerObserver {
+  /** The open block is about to close: the last moment to write into it. */
+  closing(): void;
+  /** A block was published. `nextBlock` is one past its sequence, `logEnd` the log position one past its bytes. */
+  closed(nextBlock: number, logEnd: number): void;
+  /** A filling ended. */
+  sealed(slot: SealedSlot): void;
+}
+
 /** A filling that takes no more blocks. */
 export interface SealedSlot {
   readonly slotSequence: number;
@@ -43,6 +53,7 @@ export class RingProducer {
 
   readonly #identity: LaneIdentity;
   readonly #doorbell: Doorbell;
+  readonly #observer: ProducerObserver;
   /** Fillings up to this one are free. */
   #released: number;
   #slotSequence: number;
@@ -64,6 +75,7 @@ export class RingProducer {
     start: LaneStart,
     released: number,
     doorbell: Doorbell,
+    observer: ProducerObserver,
   ) {
     this.geometry = geometry;
     this.bytes = new Uint8Array(ring);
@@ -71,6 +83,7 @@ export class RingProducer {
     this.words = new LaneWords(ring);
     this.#identity = identity;
     this.#doorbell = doorbell;
+    this.#observer = observer;
     this.#slotSequence = start.slotSequence;
     this.#blockSequence = start.blockSequence;
     this.#released = released;
@@ -142,6 +155,7 @@ export class RingProducer {
   /** Publishes the open block to the WAL worker. Returns whether there was one. */
   closeBlock(): boolean {
     if (this.#blockStart === NO_BLOCK) return false;
+    this.#observer.closing();
     const start = this.#blockStart;
     const payloadBytes = this.#position - start - BLOCK_HEADER_BYTES;
     this.#blockStart = NO_BLOCK;
@@ -163,6 +177,7 @@ export class RingProducer {
     this.#blockSequence += 1;
     this.words.publishClosed(this.#blockSequence);
     this.#doorbell.ring();
+    this.#observer.closed(this.#blockSequence, this.logEnd);
     return true;
   }
 
@@ -179,12 +194,9 @@ export class RingProducer {
     this.#doorbell.ring();
     this.#slotOpen = false;
     this.#slotSequence += 1;
-    this.onSealed?.(sealed);
+    this.#observer.sealed(sealed);
     return sealed;
   }
-
-  /** Called for every filling that ends, inside the call that ended it. */
-  onSealed: ((slot: SealedSlot) => void) | undefined;
 
   /** Frees a filling and all older ones: their records are safe elsewhere. */
   release(slotSequence: number): void {

@@ -1,0 +1,74 @@
+/** Records as callers hand them in. */
+import { MillraceError } from '../errors/millrace-error.ts';
+import { KEY_BYTES_MAX } from '../limits/limits.ts';
+
+/** A value: text goes in as UTF-8; `null` is a tombstone. */
+export type RecordValue = string | Uint8Array | null;
+
+export interface AppendOptions {
+  /** Key for compaction and readers; text goes in as UTF-8. None by default. */
+  readonly key?: string | Uint8Array | null;
+  /** Milliseconds since the epoch. Default: now. */
+  readonly timestamp?: number;
+}
+
+/** A record of `appendMany`: a bare value, or one with options. */
+export type RecordInput = RecordValue | ({ readonly value: RecordValue } & AppendOptions);
+
+/** A UTF-16 unit takes at most three bytes: a bound that needs no pass over the text. */
+const TEXT_BYTES_PER_UNIT = 3;
+/** Above this, an exact count is worth its pass. */
+const TEXT_EXACT_FROM = 4_096;
+
+/** Room that a value needs: exact for bytes, an upper bound for short text. */
+export function valueRoom(value: RecordValue): number {
+  if (value === null) return 0;
+  if (typeof value !== 'string') return value.length;
+  if (value.length >= TEXT_EXACT_FROM) return Buffer.byteLength(value);
+  return value.length * TEXT_BYTES_PER_UNIT;
+}
+
+/** The key as bytes; throws `ERR_MILLRACE_INVALID_ARGUMENT` or `ERR_MILLRACE_RECORD_TOO_LARGE`. */
+export function keyBytes(key: string | Uint8Array | null | undefined): Uint8Array | null {
+  if (key === null || key === undefined) return null;
+  const bytes = typeof key === 'string' ? Buffer.from(key) : key;
+  if (!(bytes instanceof Uint8Array)) throw invalid('a key is a string, bytes, or null');
+  if (bytes.length > KEY_BYTES_MAX) {
+    throw new MillraceError('ERR_MILLRACE_RECORD_TOO_LARGE', `a key of ${bytes.length} bytes: at most ${KEY_BYTES_MAX}`);
+  }
+  return bytes;
+}
+
+/** Checks a value's type and size. */
+export function checkValue(value: unknown, maxRecordBytes: number): asserts value is RecordValue {
+  if (value === null) return;
+  let bytes: number;
+  if (typeof value === 'string') {
+    bytes = value.length * TEXT_BYTES_PER_UNIT > maxRecordBytes ? Buffer.byteLength(value) : 0;
+  } else if (value instanceof Uint8Array) {
+    bytes = value.length;
+  } else {
+    throw invalid('a value is a string, bytes, or null');
+  }
+  if (bytes > maxRecordBytes) {
+    throw new MillraceError(
+      'ERR_MILLRACE_RECORD_TOO_LARGE',
+      `a record of ${bytes} bytes: the store takes at most ${maxRecordBytes} (option maxRecordBytes)`,
+      { details: { bytes, maxRecordBytes } },
+    );
+  }
+}
+
+/** Checks a timestamp that a caller set. */
+export function checkTimestamp(timestamp: number): void {
+  if (!Number.isSafeInteger(timestamp)) throw invalid(`timestamp ${timestamp} is not a whole number of milliseconds`);
+}
+
+function invalid(message: string): MillraceError {
+  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
+}
+
+/** Whether an input is a bare value. */
+export function isBareValue(input: RecordInput): input is RecordValue {
+  return input === null || typeof input === 'string' || input instanceof Uint8Array;
+}

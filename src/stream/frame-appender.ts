@@ -1,0 +1,116 @@
+/**
+ * Puts records into the ring as frames. Consecutive records of one stream share a frame, so a record costs 12 bytes and
+ * no index entry; a record of another stream, a distant timestamp or a full frame starts the next one.
+ */
+import { assert } from '../base/assert.ts';
+import { FRAME_BYTES_TARGET } from '../limits/limits.ts';
+import type { Memtable } from '../memtable/memtable.ts';
+import type { RingProducer } from '../ring/producer.ts';
+import { FRAME_HEADER_BYTES, FRAME_KIND, recordBytes } from '../record/frame-format.ts';
+import { FrameMemory, finishFrame, writeRecord, writeTextRecord } from '../record/frame-writer.ts';
+import type { RecordValue } from '../record/record-input.ts';
+
+/** A stream's state on the writing side. Owned by the thread of its lane. */
+export interface WritableStreamState {
+  readonly streamId: number;
+  /** Offset of the next record. */
+  nextOffset: number;
+  epoch: number;
+}
+
+/** Ends of frames are padded to 8 while records are padded to 4. */
+const FRAME_PADDING = 4;
+const DELTA_MAX = 2 ** 31 - 1;
+const NO_STREAM: WritableStreamState = { streamId: 0, nextOffset: 0, epoch: 0 };
+
+export class FrameAppender {
+  readonly #producer: RingProducer;
+  readonly #memory: FrameMemory;
+  readonly #memtable: Memtable;
+  /** The open frame; `NO_STREAM` when there is none. */
+  #stream: WritableStreamState = NO_STREAM;
+  #start = 0;
+  #end = 0;
+  #firstOffset = 0;
+  #timestamp = 0;
+  #count = 0;
+  #userBytes = 0;
+
+  constructor(ring: SharedArrayBuffer, producer: RingProducer, memtable: Memtable) {
+    this.#producer = producer;
+    this.#memory = new FrameMemory(ring);
+    this.#memtable = memtable;
+  }
+
+  /**
+   * Writes the stream's next record. `room` is at least the bytes of `value`. Returns false, with nothing changed, when
+   * the ring is full.
+   */
+  append(
+    stream: WritableStreamState,
+    key: Uint8Array | null,
+    value: RecordValue,
+    room: number,
+    timestamp: number,
+  ): boolean {
+    const keyLength = key === null ? 0 : key.length;
+    const needed = recordBytes(keyLength, room) + FRAME_PADDING;
+    if (!this.#extends(stream, needed, timestamp) && !this.#begin(stream, needed, timestamp)) return false;
+    const at = this.#end;
+    const end =
+      typeof value === 'string'
+        ? writeTextRecord(this.#memory, at, key, value, timestamp - this.#timestamp)
+        : writeRecord(this.#memory, at, key, value, timestamp - this.#timestamp);
+    this.#producer.advance(end);
+    this.#end = end;
+    this.#count += 1;
+    this.#userBytes += keyLength + (value === null ? 0 : (this.#memory.words[at >>> 2] as number));
+    stream.nextOffset += 1;
+    return true;
+  }
+
+  /** Completes the open frame's header. The producer calls for it before a block closes. */
+  finish(): void {
+    if (this.#stream === NO_STREAM) return;
+    const next = finishFrame(this.#memory, this.#start, this.#end, {
+      streamId: this.#stream.streamId,
+      firstOffset: this.#firstOffset,
+      timestamp: this.#timestamp,
+      recordCount: this.#count,
+      offsetSpan: this.#count,
+      epoch: this.#stream.epoch,
+      userBytes: this.#userBytes,
+      kind: FRAME_KIND.records,
+      flags: 0,
+      extensionBytes: 0,
+    });
+    this.#producer.advance(next);
+    this.#stream = NO_STREAM;
+  }
+
+  #extends(stream: WritableStreamState, needed: number, timestamp: number): boolean {
+    if (this.#stream !== stream) return false;
+    const delta = timestamp - this.#timestamp;
+    if (delta > DELTA_MAX || delta < -DELTA_MAX) return false;
+    if (this.#end - this.#start + needed > FRAME_BYTES_TARGET) return false;
+    return this.#producer.fits(needed);
+  }
+
+  #begin(stream: WritableStreamState, needed: number, timestamp: number): boolean {
+    this.finish();
+    const producer = this.#producer;
+    const start = producer.reserve(FRAME_HEADER_BYTES + needed);
+    if (start < 0) return false;
+    assert(start % 8 === 0, 'frames are aligned');
+    producer.advance(start + FRAME_HEADER_BYTES);
+    this.#memtable.add(stream.streamId, stream.nextOffset, producer.logPositionOf(start));
+    this.#stream = stream;
+    this.#start = start;
+    this.#end = start + FRAME_HEADER_BYTES;
+    this.#firstOffset = stream.nextOffset;
+    this.#timestamp = timestamp;
+    this.#count = 0;
+    this.#userBytes = 0;
+    return true;
+  }
+}

@@ -1,0 +1,12 @@
+/**
+ * Where the worker entries lie. The only place that knows; bundlers that move files override the URLs.
+ */
+export interface WorkerFiles {
+  readonly wal: URL;
+  readonly pool: URL;
+}
+
+export const workerFiles: WorkerFiles = {
+  wal: new URL('../../workers/wal.worker.js', import.meta.url),
+  pool: new URL('../../workers/pool.worker.js', import.meta.url),
+};

@@ -1,0 +1,139 @@
+/** The slot files of a lane: their names, their birth, and how they are opened for writing. */
+import { join } from 'node:path';
+import { PAGE_BYTES } from '../base/bytes.ts';
+import type { FileHandle, FileSystem } from '../base/file-system.ts';
+import { isSystemError } from '../base/node-file-system.ts';
+import { allocatePages } from '../base/page-memory.ts';
+import { xxh64 } from '../codec/checksum.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
+import { MIB } from '../limits/limits.ts';
+import type { RingGeometry } from '../ring/geometry.ts';
+import { writeSlotHeader } from './slot-format.ts';
+
+const NAME = /^lane-(\d{3})-slot-(\d{3})\.wal$/;
+const TEMPORARY_SUFFIX = '.tmp';
+const BIRTH_WRITE_BYTES: number = 4 * MIB;
+
+export interface SlotFileName {
+  readonly lane: number;
+  readonly slotIndex: number;
+}
+
+export function slotFileName(lane: number, slotIndex: number): string {
+  return `lane-${String(lane).padStart(3, '0')}-slot-${String(slotIndex).padStart(3, '0')}.wal`;
+}
+
+/** `undefined` for any other name. */
+export function parseSlotFileName(name: string): SlotFileName | undefined {
+  const match = NAME.exec(name);
+  return match === null ? undefined : { lane: Number(match[1]), slotIndex: Number(match[2]) };
+}
+
+/** How a lane's writes become durable; reported in `stats().wal`. */
+export type WriteMode = 'direct' | 'buffered';
+
+/** A slot file open for writing. */
+export interface SlotWriteHandle {
+  readonly file: FileHandle;
+  readonly mode: WriteMode;
+}
+
+/**
+ * Opens a slot file for overwriting: O_DIRECT|O_DSYNC where the file system offers it, else buffered, to be followed by
+ * a sync. Rewriting the header page in place is the probe: a 512-byte probe passes at addresses that fail later.
+ */
+export function openForWriting(fileSystem: FileSystem, path: string, headerPage: Uint8Array): SlotWriteHandle {
+  let direct: FileHandle | undefined;
+  try {
+    direct = fileSystem.openSync(path, { access: 'write', direct: true, dataSync: true });
+    const written = direct.writeSync(headerPage, 0, PAGE_BYTES, 0);
+    if (written === PAGE_BYTES) return { file: direct, mode: 'direct' };
+    throw shortWrite(path, written, PAGE_BYTES, 0);
+  } catch (error) {
+    direct?.closeSync();
+    // EINVAL: the file system refuses O_DIRECT at open (tmpfs) or at the first write.
+    if (!isSystemError(error, 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP')) throw error;
+    return { file: fileSystem.openSync(path, { access: 'write' }), mode: 'buffered' };
+  }
+}
+
+/**
+ * Creates the slot files that are missing. Each is written whole with zeros (overwriting written blocks needs no journal:
+ * 0.12 ms a sync instead of 0.25), synced, and renamed into place, so that it is never seen half born.
+ */
+export async function createSlotFiles(
+  fileSystem: FileSystem,
+  directory: string,
+  storeId: Uint8Array,
+  lane: number,
+  geometry: RingGeometry,
+): Promise<void> {
+  const present = new Set(fileSystem.listSync(directory));
+  let created = false;
+  for (let slotIndex = 0; slotIndex < geometry.slots; slotIndex += 1) {
+    const name = slotFileName(lane, slotIndex);
+    if (present.has(name)) continue;
+    const path = join(directory, name);
+    await writeNewSlotFile(fileSystem, path + TEMPORARY_SUFFIX, geometry.slotBytes, (header) => {
+      writeSlotHeader(header, { lane, slotIndex, slots: geometry.slots, slotBytes: geometry.slotBytes, storeId }, xxh64);
+    });
+    fileSystem.renameSync(path + TEMPORARY_SUFFIX, path);
+    created = true;
+  }
+  if (created) fileSystem.syncDirectorySync(directory);
+}
+
+async function writeNewSlotFile(
+  fileSystem: FileSystem,
+  path: string,
+  bytes: number,
+  fillHeader: (view: DataView) => void,
+): Promise<void> {
+  fileSystem.removeSync(path);
+  const file = await createForWriting(fileSystem, path);
+  try {
+    const zeros = allocatePages(Math.min(BIRTH_WRITE_BYTES, bytes));
+    fillHeader(new DataView(zeros.buffer));
+    for (let position = 0; position < bytes; position += zeros.length) {
+      const length = Math.min(zeros.length, bytes - position);
+      const written = await file.write(zeros, 0, length, position);
+      if (written !== length) throw shortWrite(path, written, length, position);
+      if (position === 0) zeros.fill(0, 0, PAGE_BYTES);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+async function createForWriting(fileSystem: FileSystem, path: string): Promise<FileHandle> {
+  try {
+    return await fileSystem.open(path, { access: 'create', direct: true });
+  } catch (error) {
+    if (!isSystemError(error, 'EINVAL')) throw error;
+    // The refused open may have left the name behind.
+    fileSystem.removeSync(path);
+    return fileSystem.open(path, { access: 'create' });
+  }
+}
+
+/** A write that took less than it was given: the disk is full, even though the system raised no error. */
+export function shortWrite(path: string, written: number, length: number, position: number): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_DISK_FULL',
+    `${path}: wrote ${written} of ${length} bytes at ${position}: make room, then open the store again`,
+    { details: { file: path, position, written, length } },
+  );
+}
+
+/** Turns a failed write or sync into its coded error. */
+export function writeFailure(path: string, error: unknown): MillraceError {
+  if (error instanceof MillraceError) return error;
+  const full = isSystemError(error, 'ENOSPC', 'EDQUOT');
+  const reason = error instanceof Error ? error.message : String(error);
+  return new MillraceError(
+    full ? 'ERR_MILLRACE_DISK_FULL' : 'ERR_MILLRACE_WRITE_FAILED',
+    `${path}: ${reason}: ${full ? 'make room' : 'check the disk'}, then open the store again`,
+    { details: { file: path }, cause: error },
+  );
+}

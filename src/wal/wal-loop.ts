@@ -1,0 +1,50 @@
+/**
+ * The life of the WAL worker: write what is closed, else sleep until the doorbell rings. It blocks on purpose: a commit
+ * through the thread pool of libuv costs 70-120 us more than a blocking call.
+ */
+import { NodeFileSystem } from '../base/node-file-system.ts';
+import { loadChecksum } from '../codec/checksum.ts';
+import { packError } from '../errors/millrace-error.ts';
+import { Doorbell } from '../ring/doorbell.ts';
+import type { WalReply, WalRequest, WalWorkerData } from '../thread/messages.ts';
+import { WalWriter } from './writer.ts';
+
+/** How long the worker sleeps at most before it looks for messages. */
+const SLEEP_MAX = 1_000;
+
+export interface WalPort {
+  /** The next waiting message; `undefined` when there is none. */
+  receive(): WalRequest | undefined;
+  send(reply: WalReply): void;
+}
+
+/** Runs until it is told to stop, or something fails. */
+export async function runWal(data: WalWorkerData, port: WalPort): Promise<void> {
+  await loadChecksum();
+  const writer = new WalWriter({ fileSystem: new NodeFileSystem(), directory: data.directory });
+  try {
+    for (const lane of data.lanes) port.send({ type: 'ready', mode: writer.addLane(lane).mode });
+    serve(writer, new Doorbell(data.doorbell), port);
+    writer.close();
+    port.send({ type: 'stopped' });
+  } catch (error) {
+    port.send({ type: 'failed', error: packError(error, 'ERR_MILLRACE_WORKER_DIED') });
+    writer.fail();
+  }
+}
+
+function serve(writer: WalWriter, doorbell: Doorbell, port: WalPort): void {
+  for (;;) {
+    const seen = doorbell.read();
+    if (writer.step() > 0) continue;
+    const request = port.receive();
+    if (request === undefined) {
+      doorbell.sleep(seen, SLEEP_MAX);
+    } else if (request.type === 'add-lane') {
+      port.send({ type: 'ready', mode: writer.addLane(request.lane).mode });
+    } else {
+      while (writer.step() > 0);
+      return;
+    }
+  }
+}
