@@ -40,6 +40,11 @@ const typeAware = {
     '@typescript-eslint/require-await': 'off',
     // Narrowing of a mutable field outlives an `await` in the eyes of the compiler: the second check is the needed one.
     '@typescript-eslint/no-unnecessary-condition': 'off',
+    // What a callback may return is often `void | Promise<void>`.
+    '@typescript-eslint/no-invalid-void-type': 'off',
+    // What was caught is `unknown`, and is passed on as it is.
+    '@typescript-eslint/only-throw-error': ['error', { allowThrowingUnknown: true }],
+    '@typescript-eslint/prefer-promise-reject-errors': ['error', { allowThrowingUnknown: true }],
     // Whatever was thrown has to become text.
     '@typescript-eslint/no-base-to-string': 'off',
     // A type parameter that occurs once can still tie an option to a result.
