@@ -68,8 +68,10 @@ export const ERROR_CODES = {
   ERR_MILLRACE_DIRECTORY_UNUSABLE: { kind: 'failed', retryable: false },
   /** A worker thread ended unexpectedly. */
   ERR_MILLRACE_WORKER_DIED: { kind: 'failed', retryable: false },
-  /** A remote service (object store, database) cannot be reached or refuses. */
+  /** A remote service (object store, database) cannot be reached, or is overloaded. */
   ERR_MILLRACE_UNAVAILABLE: { kind: 'failed', retryable: true },
+  /** A remote service refuses for good: wrong credentials, no permission, no such bucket or database. */
+  ERR_MILLRACE_REFUSED: { kind: 'failed', retryable: false },
   /** A frame does not continue its stream where the last one ended. */
   ERR_MILLRACE_WAL_GAP: { kind: 'corrupt', retryable: false },
   /** A WAL slot file is damaged before the end of what was acknowledged. */

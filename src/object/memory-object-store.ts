@@ -35,7 +35,7 @@ export class MemoryObjectStore implements ObjectStore {
     const bytes = this.#objects.get(key)?.bytes;
     if (bytes === undefined) throw objectNotFound(key, PLACE);
     if (position + length > bytes.length) throw objectEndsEarly(key, position, length, bytes.length);
-    return bytes.slice(position, position + length);
+    return new Uint8Array(bytes.subarray(position, position + length));
   }
 
   async size(key: string): Promise<number | undefined> {

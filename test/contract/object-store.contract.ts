@@ -1,6 +1,7 @@
 /** What every object store must do, whatever it is made of or wrapped in. */
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, test } from 'node:test';
+import fc from 'fast-check';
 import type { ErrorCode } from '../../src/errors/codes.ts';
 import { isMillraceError } from '../../src/errors/millrace-error.ts';
 import type { ObjectEntry, ObjectStore } from '../../src/object/object-store.ts';
@@ -59,6 +60,7 @@ export function objectStoreContract(name: string, open: () => Promise<OpenedStor
     reading(() => store);
     deleting(() => store);
     listing(() => store);
+    histories(() => store);
   });
 }
 
@@ -285,5 +287,50 @@ function listing(store: () => ObjectStore): void {
       break;
     }
     assert.deepEqual(await keysOf(store()), ['a', 'b', 'c']);
+  });
+}
+
+type Step = readonly ['put' | 'abort' | 'delete' | 'read', string, number];
+
+const step: fc.Arbitrary<Step> = fc.tuple(
+  fc.constantFrom('put', 'put', 'abort', 'delete', 'read'),
+  fc.constantFrom('a', 'a-b', 'b/c/d', 'b/c/e', 'b/f'),
+  fc.integer({ min: 0, max: 9000 }),
+);
+
+async function play(
+  store: ObjectStore,
+  model: Map<string, Uint8Array>,
+  [kind, key, length]: Step,
+): Promise<void> {
+  const stored = model.get(key);
+  if (kind === 'delete') {
+    assert.deepEqual(await store.delete([key]), [key]);
+    model.delete(key);
+  } else if (kind === 'abort') {
+    const writer = await store.create(key);
+    await writer.write(patternBytes(length, length));
+    await writer.abort();
+  } else if (kind === 'put' && stored === undefined) {
+    model.set(key, patternBytes(length, length));
+    assert.equal(await putObject(store, key, patternBytes(length, length)), length);
+  }
+  assert.equal(await store.size(key), model.get(key)?.length);
+  const bytes = model.get(key);
+  if (bytes === undefined) return;
+  const position = Math.floor(bytes.length / 3);
+  const read = await store.read(key, position, bytes.length - position);
+  assert.deepEqual(Buffer.from(read), Buffer.from(bytes.subarray(position)));
+}
+
+function histories(store: () => ObjectStore): void {
+  test('any history of puts, deletes and reads ends as it would in a map', async () => {
+    const property = fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
+      const model = new Map<string, Uint8Array>();
+      for (const one of steps) await play(store(), model, one);
+      assert.deepEqual(await keysOf(store()), [...model.keys()].sort());
+      await store().delete([...model.keys()]);
+    });
+    await fc.assert(property, { numRuns: 15 });
   });
 }

@@ -1,0 +1,131 @@
+/** An object store that counts what goes through it: requests cost money and throttling shows here first. */
+import { isMillraceError } from '../errors/millrace-error.ts';
+import type { ObjectEntry, ObjectStore, ObjectWriter } from './object-store.ts';
+
+export const OBJECT_OPERATIONS = ['create', 'write', 'commit', 'abort', 'read', 'size', 'delete', 'list'] as const;
+export type ObjectOperation = (typeof OBJECT_OPERATIONS)[number];
+
+export interface OperationCounters {
+  /** Calls that ended, well or not. */
+  calls: number;
+  /** Bytes written by `write`, returned by `read`. */
+  bytes: number;
+  /** Objects confirmed by `delete`, returned by `list`. */
+  objects: number;
+  /** Keys that `delete` was asked for and did not confirm. */
+  unconfirmed: number;
+  /** Failed calls by error code; errors without one count as `UNCODED`. */
+  readonly errors: Record<string, number>;
+}
+
+/** Plain data: safe to send to another thread or to print. */
+export type ObjectStoreCounters = Readonly<Record<ObjectOperation, OperationCounters>>;
+
+export function newObjectStoreCounters(): ObjectStoreCounters {
+  const entries = OBJECT_OPERATIONS.map((operation): [ObjectOperation, OperationCounters] => [
+    operation,
+    { calls: 0, bytes: 0, objects: 0, unconfirmed: 0, errors: {} },
+  ]);
+  return Object.fromEntries(entries) as Record<ObjectOperation, OperationCounters>;
+}
+
+/** Counts one call, whatever becomes of it; `add` counts what a successful one moved. */
+async function metered<T>(
+  counters: OperationCounters,
+  call: () => Promise<T>,
+  add?: (result: T) => void,
+): Promise<T> {
+  try {
+    const result = await call();
+    add?.(result);
+    return result;
+  } catch (error) {
+    countError(counters, error);
+    throw error;
+  } finally {
+    counters.calls += 1;
+  }
+}
+
+function countError(counters: OperationCounters, error: unknown): void {
+  const code = isMillraceError(error) ? error.code : 'UNCODED';
+  counters.errors[code] = (counters.errors[code] ?? 0) + 1;
+}
+
+export class MeteredObjectStore implements ObjectStore {
+  readonly counters: ObjectStoreCounters;
+  readonly #inner: ObjectStore;
+
+  /** Several stores may count into the same `counters`. */
+  constructor(inner: ObjectStore, counters: ObjectStoreCounters = newObjectStoreCounters()) {
+    this.#inner = inner;
+    this.counters = counters;
+  }
+
+  create(key: string): Promise<ObjectWriter> {
+    return metered(this.counters.create, async () => new MeteredWriter(await this.#inner.create(key), this.counters));
+  }
+
+  read(key: string, position: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
+    const { read } = this.counters;
+    return metered(read, () => this.#inner.read(key, position, length, signal), (bytes) => {
+      read.bytes += bytes.byteLength;
+    });
+  }
+
+  size(key: string): Promise<number | undefined> {
+    return metered(this.counters.size, () => this.#inner.size(key));
+  }
+
+  delete(keys: readonly string[]): Promise<string[]> {
+    const counters = this.counters.delete;
+    return metered(counters, () => this.#inner.delete(keys), (gone) => {
+      counters.objects += gone.length;
+      counters.unconfirmed += keys.length - gone.length;
+    });
+  }
+
+  async *list(prefix?: string): AsyncIterable<ObjectEntry> {
+    const { list } = this.counters;
+    try {
+      for await (const entry of this.#inner.list(prefix)) {
+        list.objects += 1;
+        yield entry;
+      }
+    } catch (error) {
+      countError(list, error);
+      throw error;
+    } finally {
+      list.calls += 1;
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#inner.close();
+  }
+}
+
+class MeteredWriter implements ObjectWriter {
+  readonly #inner: ObjectWriter;
+  readonly #counters: ObjectStoreCounters;
+
+  constructor(inner: ObjectWriter, counters: ObjectStoreCounters) {
+    this.#inner = inner;
+    this.#counters = counters;
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    const { write } = this.#counters;
+    return metered(write, () => this.#inner.write(bytes), () => {
+      write.bytes += bytes.byteLength;
+    });
+  }
+
+  commit(): Promise<number> {
+    return metered(this.#counters.commit, () => this.#inner.commit());
+  }
+
+  abort(): Promise<void> {
+    return metered(this.#counters.abort, () => this.#inner.abort());
+  }
+}
