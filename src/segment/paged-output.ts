@@ -1,0 +1,122 @@
+/**
+ * Collects output in page-aligned buffers and hands it to an `ObjectWriter` in whole pages, so that a file written with
+ * direct I/O takes it without another copy. Two buffers: one fills while the other is being written.
+ */
+import { assert } from '../base/assert.ts';
+import { PAGE_BYTES } from '../base/bytes.ts';
+import { allocatePages } from '../base/page-memory.ts';
+import type { ObjectWriter } from '../object/object-store.ts';
+
+/** Bytes of one write, except the last. Larger writes gain little on any disk measured; smaller ones cost syncs. */
+export const OUTPUT_BUFFER_BYTES: number = 1024 * 1024;
+
+/**
+ * Buffers that no output of this thread uses at the moment. They are kept: fresh memory is two to three times slower
+ * on its first use, and each WebAssembly memory reserves gigabytes of address space.
+ */
+const idle: Uint8Array[] = [];
+const IDLE_BUFFERS_MAX = 8;
+
+export class PagedOutput {
+  readonly #writer: ObjectWriter;
+  #filling: Uint8Array;
+  #other: Uint8Array;
+  #filled = 0;
+  #inFlight: Promise<void> | undefined;
+  #failure: { readonly error: unknown } | undefined;
+  #position = 0;
+  #released = false;
+
+  constructor(writer: ObjectWriter) {
+    this.#writer = writer;
+    this.#filling = idle.pop() ?? allocatePages(OUTPUT_BUFFER_BYTES);
+    this.#other = idle.pop() ?? allocatePages(OUTPUT_BUFFER_BYTES);
+  }
+
+  /** Bytes taken so far: the position of the next byte in the object. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** Bytes that `put` takes without waiting for a write. */
+  get room(): number {
+    return OUTPUT_BUFFER_BYTES - this.#filled + (this.#inFlight === undefined ? OUTPUT_BUFFER_BYTES : 0);
+  }
+
+  /** Copies `bytes`, of which there is room for all. */
+  put(bytes: Uint8Array): void {
+    assert(bytes.length <= this.room, 'output is put only where there is room');
+    let from = 0;
+    while (from < bytes.length) {
+      if (this.#filled === OUTPUT_BUFFER_BYTES) this.#startWrite();
+      const count = Math.min(bytes.length - from, OUTPUT_BUFFER_BYTES - this.#filled);
+      this.#filling.set(count === bytes.length ? bytes : bytes.subarray(from, from + count), this.#filled);
+      this.#filled += count;
+      from += count;
+    }
+    this.#position += bytes.length;
+  }
+
+  /** Copies any number of bytes, waiting for writes where it must. The bytes stay unchanged until then. */
+  async putAll(bytes: Uint8Array): Promise<void> {
+    for (let from = 0; from < bytes.length;) {
+      if (this.room === 0) await this.settle();
+      const count = Math.min(bytes.length - from, this.room);
+      this.put(bytes.subarray(from, from + count));
+      from += count;
+    }
+  }
+
+  /** Waits for the write in flight; then there is room for at least one buffer. Throws what made a write fail. */
+  async settle(): Promise<void> {
+    await this.#inFlight;
+    this.#throwFailure();
+    if (this.#filled === OUTPUT_BUFFER_BYTES) this.#startWrite();
+  }
+
+  /** Writes what is left: whole pages by now. */
+  async finish(): Promise<void> {
+    assert(this.#position % PAGE_BYTES === 0, 'an object ends at a page boundary');
+    await this.settle();
+    if (this.#filled > 0) this.#startWrite();
+    await this.#inFlight;
+    this.#throwFailure();
+    this.release();
+  }
+
+  /** Gives the buffers back. No write may be in flight. Idempotent. */
+  release(): void {
+    assert(this.#inFlight === undefined, 'a buffer is given back after its write has ended');
+    if (this.#released) return;
+    this.#released = true;
+    if (idle.length + 2 <= IDLE_BUFFERS_MAX) idle.push(this.#filling, this.#other);
+  }
+
+  /** Waits until no write is in flight, whatever became of it. */
+  async quiesce(): Promise<void> {
+    await this.#inFlight;
+  }
+
+  #startWrite(): void {
+    assert(this.#inFlight === undefined && !this.#released, 'one write at a time');
+    const full = this.#filling;
+    const bytes = full.subarray(0, this.#filled);
+    this.#filling = this.#other;
+    this.#other = full;
+    this.#filled = 0;
+    // The error is kept, not thrown: nobody may be waiting yet.
+    this.#inFlight = this.#writer.write(bytes).then(
+      () => {
+        this.#inFlight = undefined;
+      },
+      (error: unknown) => {
+        this.#inFlight = undefined;
+        this.#failure = { error };
+      },
+    );
+  }
+
+  #throwFailure(): void {
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+}

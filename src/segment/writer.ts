@@ -1,0 +1,280 @@
+/**
+ * Writes a segment front to back. Memory is two output buffers and the index, whatever the segment's size. Runs where
+ * the flush and compaction jobs run: in pool workers, after `loadChecksum`.
+ *
+ * One call at a time: each promise is awaited before the next call. After any error only `abort` is allowed.
+ */
+import { assert, AssertionError } from '../base/assert.ts';
+import { alignUp, PAGE_BYTES, viewOf, writeUint64 } from '../base/bytes.ts';
+import { xxh64Parts } from '../codec/checksum.ts';
+import { CODEC, compress } from '../codec/compression.ts';
+import type { ObjectWriter } from '../object/object-store.ts';
+import type { Compression } from '../record/stream-config.ts';
+import {
+  CHUNK_ALIGNMENT,
+  CHUNK_CHECKED_FROM,
+  CHUNK_FIELD,
+  CHUNK_FLAG,
+  CHUNK_HEADER_BYTES,
+  chunkBytes,
+  type ChunkHeader,
+  chunkProblem,
+  type ChunkType,
+  readChunkHeader,
+  writeChunkHeader,
+} from './chunk-format.ts';
+import { FooterBuilder } from './footer-builder.ts';
+import {
+  type DeadBytes,
+  type FooterRun,
+  SEGMENT_VERSION,
+  type SegmentFacts,
+  STORE_ID_BYTES,
+  TAIL_BYTES,
+  TAIL_CHECKED_TO,
+  TAIL_FIELD,
+  TAIL_MAGIC,
+} from './format.ts';
+import { encodeSegmentHeader } from './header.ts';
+import { PagedOutput } from './paged-output.ts';
+import { RunTotals } from './run-totals.ts';
+
+/** A chunk to be written. The caller states the facts: the body's frames are not looked at. */
+export interface ChunkInput {
+  readonly type: ChunkType;
+  /** What is wanted; a body that compression does not make smaller is stored as it is. */
+  readonly compression: Compression;
+  /** Where the run goes on; in a relative run counted from the run's start. */
+  readonly firstOffset: number;
+  readonly offsetSpan: number;
+  readonly recordCount: number;
+  readonly epoch: number;
+  /** Smallest and largest record timestamp; 0 and 0 without records. */
+  readonly firstTimestamp: number;
+  readonly lastTimestamp: number;
+  readonly userBytes: number;
+  /** Whole frames, or the tracking of a tracking chunk. May be shared memory that stays as it is meanwhile. */
+  readonly body: Uint8Array;
+  /** Tracking that rides on a records chunk. */
+  readonly trailer?: Uint8Array;
+  /** Added to the offsets inside the frames. Default 0. */
+  readonly frameBase?: number;
+}
+
+/** The segment as it was committed. */
+export interface WrittenSegment {
+  readonly bytes: number;
+  /** The footer's checksum. It covers every chunk's checksum, and so the whole segment. */
+  readonly checksum: bigint;
+  readonly runs: readonly FooterRun[];
+}
+
+const NO_BYTES = new Uint8Array(0);
+const ZEROS = new Uint8Array(PAGE_BYTES);
+const NOTHING_DEAD: DeadBytes = { records: 0, tracking: 0 };
+
+export class SegmentWriter {
+  readonly #writer: ObjectWriter;
+  readonly #facts: SegmentFacts;
+  readonly #output: PagedOutput;
+  readonly #footer: FooterBuilder = new FooterBuilder();
+  /** Reused for every chunk header. */
+  readonly #header: Uint8Array = new Uint8Array(CHUNK_HEADER_BYTES);
+  readonly #headerView: DataView = viewOf(this.#header);
+  #run: RunTotals | undefined;
+  #runPosition = 0;
+  #lastRun: FooterRun | undefined;
+  #state: 'open' | 'busy' | 'ended' = 'open';
+
+  constructor(writer: ObjectWriter, facts: SegmentFacts) {
+    assert(facts.storeId.length === STORE_ID_BYTES, 'a store id has 16 bytes');
+    this.#writer = writer;
+    this.#facts = facts;
+    this.#output = new PagedOutput(writer);
+    this.#output.put(encodeSegmentHeader(facts));
+  }
+
+  /** The segment's size if it were finished now: for the decision to start another one. */
+  get bytes(): number {
+    return alignUp(this.#output.position + this.#footer.bytes + TAIL_BYTES, PAGE_BYTES);
+  }
+
+  /** Runs and chunks so far, both bounded by `limits`. */
+  get runs(): number {
+    return this.#footer.runs;
+  }
+
+  get chunks(): number {
+    return this.#footer.chunks;
+  }
+
+  /**
+   * Starts the next run. Runs come in the order of stream id and offset. In a `relative` run offsets count from 0
+   * and the coordinator assigns the first one; a stream has at most one such run in a segment.
+   */
+  beginRun(streamId: number, firstOffset: number, options: { readonly relative?: boolean } = {}): void {
+    const relative = options.relative ?? false;
+    const last = this.#lastRun;
+    assert(this.#state === 'open' && this.#run === undefined, 'a run begins after the last one ended');
+    assert(!relative || firstOffset === 0, 'offsets of a relative run count from 0');
+    const follows = last === undefined || streamId > last.streamId
+      || (streamId === last.streamId && !relative && !last.relative && firstOffset >= last.nextOffset);
+    assert(follows, 'runs come in the order of stream id and offset');
+    this.#run = new RunTotals(streamId, firstOffset, relative);
+    this.#runPosition = this.#output.position;
+  }
+
+  /** Adds a chunk to the open run. */
+  async addChunk(chunk: ChunkInput): Promise<void> {
+    const run = this.#take();
+    const trailer = chunk.trailer ?? NO_BYTES;
+    const room = chunkBytes(chunk.body.length, trailer.length);
+    if (room > this.#output.room) await this.#output.settle();
+    // From here to the copy into the output nothing waits: the compressed bytes are a view that the next compression
+    // of this thread overwrites.
+    const compressed = chunk.compression === 'none' ? chunk.body : compress(CODEC.lz4, chunk.body);
+    const smaller = compressed.length < chunk.body.length;
+    const stored = smaller ? compressed : chunk.body;
+    const header: ChunkHeader = {
+      type: chunk.type,
+      codec: smaller ? CODEC.lz4 : CODEC.none,
+      flags: run.relative ? CHUNK_FLAG.relative : 0,
+      streamId: run.streamId,
+      firstOffset: chunk.firstOffset,
+      frameBase: chunk.frameBase ?? 0,
+      recordCount: chunk.recordCount,
+      offsetSpan: chunk.offsetSpan,
+      firstTimestamp: chunk.firstTimestamp,
+      lastTimestamp: chunk.lastTimestamp,
+      epoch: chunk.epoch,
+      userBytes: chunk.userBytes,
+      rawBytes: chunk.body.length,
+      storedBytes: stored.length,
+      trailerBytes: trailer.length,
+    };
+    checkChunk(run, header);
+    const bytes = chunkBytes(stored.length, trailer.length);
+    const padding = ZEROS.subarray(0, bytes - CHUNK_HEADER_BYTES - stored.length - trailer.length);
+    const checksum = this.#seal(header, [stored, trailer, padding]);
+    // A chunk larger than the buffers is written in steps, and the view would not survive the waiting between them.
+    const kept = smaller && bytes > this.#output.room ? stored.slice() : stored;
+    await this.#append(run, header, checksum, [this.#header, kept, trailer, padding]);
+  }
+
+  /**
+   * Adds a chunk as another segment holds it, verified by whoever read it. With `base`, the first offset of its run
+   * there, a relative chunk becomes absolute; its body stays as it is.
+   */
+  async addStoredChunk(chunk: Uint8Array, base?: number): Promise<void> {
+    const run = this.#take();
+    if (chunk.length > this.#output.room) await this.#output.settle();
+    const view = viewOf(chunk);
+    const stored = readChunkHeader(view, 0);
+    assert(chunk.length === chunkBytes(stored.storedBytes, stored.trailerBytes), 'a stored chunk is passed on whole');
+    if ((stored.flags & CHUNK_FLAG.relative) === 0 || base === undefined) {
+      checkChunk(run, stored);
+      await this.#append(run, stored, view.getBigUint64(CHUNK_FIELD.checksum, true), [chunk]);
+      return;
+    }
+    const firstOffset = stored.firstOffset + base;
+    const header = { ...stored, flags: 0, firstOffset, frameBase: stored.frameBase + base };
+    checkChunk(run, header);
+    const rest = chunk.subarray(CHUNK_HEADER_BYTES);
+    await this.#append(run, header, this.#seal(header, [rest]), [this.#header, rest]);
+  }
+
+  /** Ends the open run, which holds at least one chunk. `dead`: bytes of it that nothing will ever need. */
+  endRun(dead: DeadBytes = NOTHING_DEAD): FooterRun {
+    const totals = this.#take();
+    assert(totals.chunks > 0, 'a run has chunks');
+    const run: FooterRun = {
+      ...totals.summary(),
+      byteOffset: this.#runPosition,
+      byteLength: this.#output.position - this.#runPosition,
+      chunks: totals.chunks,
+      relative: totals.relative,
+      dead,
+      firstChunk: this.#footer.chunks - totals.chunks,
+    };
+    assert(dead.records + dead.tracking <= run.byteLength, 'no more bytes are dead than there are');
+    this.#footer.addRun(run);
+    this.#lastRun = run;
+    this.#run = undefined;
+    this.#state = 'open';
+    return run;
+  }
+
+  /** Writes the footer and commits the object. */
+  async finish(): Promise<WrittenSegment> {
+    assert(this.#state === 'open' && this.#run === undefined, 'a segment is finished once, after its last run');
+    this.#state = 'busy';
+    const runsEnd = this.#output.position;
+    const footer = this.#footer.build(this.#facts, runsEnd);
+    const footerBytes = this.#footer.bytes;
+    const padding = ZEROS.subarray(0, this.bytes - runsEnd - footerBytes - TAIL_BYTES);
+    const tail = new Uint8Array(TAIL_BYTES);
+    const checksum = sealTail(tail, runsEnd + padding.length, footer, footerBytes);
+    for (const part of [padding, ...footer, tail]) await this.#output.putAll(part);
+    await this.#output.finish();
+    const bytes = await this.#writer.commit();
+    assert(bytes === this.#output.position, 'the object store kept what it was given');
+    this.#state = 'ended';
+    return { bytes, checksum, runs: [...this.#footer.listRuns()] };
+  }
+
+  /** Leaves nothing behind. Allowed at any time; never rejects. */
+  async abort(): Promise<void> {
+    if (this.#state === 'ended') return;
+    this.#state = 'ended';
+    await this.#output.quiesce();
+    this.#output.release();
+    await this.#writer.abort();
+  }
+
+  /** The open run, with the writer marked busy until the call has done its work: an error leaves it so. */
+  #take(): RunTotals {
+    assert(this.#state === 'open', 'one call at a time, and none after an error');
+    assert(this.#run !== undefined, 'chunks lie in runs');
+    this.#state = 'busy';
+    return this.#run;
+  }
+
+  /** Writes `header`, whose chunk goes on with `rest`, to `#header`, and its checksum, which it returns. */
+  #seal(header: ChunkHeader, rest: readonly Uint8Array[]): bigint {
+    writeChunkHeader(this.#headerView, 0, header);
+    const checksum = xxh64Parts([this.#header.subarray(CHUNK_CHECKED_FROM), ...rest]);
+    this.#headerView.setBigUint64(CHUNK_FIELD.checksum, checksum, true);
+    return checksum;
+  }
+
+  /** Copies without waiting when there is room for all `parts`. */
+  async #append(run: RunTotals, header: ChunkHeader, checksum: bigint, parts: readonly Uint8Array[]): Promise<void> {
+    const position = this.#output.position;
+    assert(position % CHUNK_ALIGNMENT === 0, 'chunks are aligned');
+    run.add(header);
+    this.#footer.addChunk(position, header.firstOffset, run.latestTimestamp, checksum);
+    if (chunkBytes(header.storedBytes, header.trailerBytes) <= this.#output.room) {
+      for (const part of parts) this.#output.put(part);
+    } else {
+      for (const part of parts) await this.#output.putAll(part);
+    }
+    this.#state = 'open';
+  }
+}
+
+function checkChunk(run: RunTotals, header: ChunkHeader): void {
+  const problem = chunkProblem(header, Infinity) ?? run.problem(header);
+  if (problem !== undefined) throw new AssertionError(`a chunk that no reader would take: ${problem}`);
+}
+
+/** Fills `tail` and returns the checksum over it and the footer. */
+function sealTail(tail: Uint8Array, position: number, footer: readonly Uint8Array[], footerBytes: number): bigint {
+  const view = viewOf(tail);
+  writeUint64(view, TAIL_FIELD.footerPosition, position);
+  view.setUint32(TAIL_FIELD.footerBytes, footerBytes, true);
+  view.setUint16(TAIL_FIELD.version, SEGMENT_VERSION, true);
+  view.setUint32(TAIL_FIELD.magic, TAIL_MAGIC, true);
+  const checksum = xxh64Parts([...footer, tail.subarray(0, TAIL_CHECKED_TO)]);
+  view.setBigUint64(TAIL_FIELD.checksum, checksum, true);
+  return checksum;
+}
