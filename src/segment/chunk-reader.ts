@@ -1,4 +1,4 @@
-/** Reads one chunk that lies in memory. Nothing is believed before the header's lengths and the checksum were checked. */
+/** Reads one chunk that lies in memory. Nothing is believed before its lengths and its checksum were checked. */
 import { viewOf } from '../base/bytes.ts';
 import { xxh64 } from '../codec/checksum.ts';
 import { type Codec, decompress } from '../codec/compression.ts';
@@ -51,13 +51,14 @@ export interface DecodedChunk {
 export function checkedChunkHeader(bytes: Uint8Array, at: number, room: number, place: ChunkPlace): ChunkHeader {
   const { objectKey, position } = place;
   if (Math.min(room, bytes.length - at) < CHUNK_HEADER_BYTES) {
-    throw segmentCorrupt(objectKey, position, `expected a chunk header of ${CHUNK_HEADER_BYTES} bytes, ${room} are left`);
+    const problem = `expected a chunk header of ${CHUNK_HEADER_BYTES} bytes, ${room} are left`;
+    throw segmentCorrupt(objectKey, position, problem);
   }
   const view = viewOf(bytes);
   const magic = view.getUint32(at + CHUNK_FIELD.magic, true);
   if (magic !== CHUNK_MAGIC) {
-    const found = magic.toString(16);
-    throw segmentCorrupt(objectKey, position, `expected the magic of a chunk, ${CHUNK_MAGIC.toString(16)}, found ${found}`);
+    const problem = `expected the magic of a chunk, ${CHUNK_MAGIC.toString(16)}, found ${magic.toString(16)}`;
+    throw segmentCorrupt(objectKey, position, problem);
   }
   const version = view.getUint16(at + CHUNK_FIELD.version, true);
   if (version > CHUNK_VERSION) throw segmentTooNew(objectKey, position, version, CHUNK_VERSION);
@@ -93,7 +94,7 @@ export function chunkBody(chunk: StoredChunk): Uint8Array {
     return decompress(codec as Codec, stored, rawBytes);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw segmentCorrupt(chunk.objectKey, chunk.position, `the body of the chunk is not what its header says: ${why}`, error);
+    throw segmentCorrupt(chunk.objectKey, chunk.position, `its body is not what the header says: ${why}`, error);
   }
 }
 

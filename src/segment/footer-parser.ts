@@ -49,7 +49,7 @@ export function parseTail(end: Uint8Array, size: number, objectKey: string): Foo
   const view = viewOf(end);
   const magic = view.getUint32(at + TAIL_FIELD.magic, true);
   if (magic !== TAIL_MAGIC) {
-    const problem = `expected the segment to end with the magic ${TAIL_MAGIC.toString(16)}, found ${magic.toString(16)}`;
+    const problem = `expected the magic of a tail, ${TAIL_MAGIC.toString(16)}, found ${magic.toString(16)}`;
     throw segmentCorrupt(objectKey, tailPosition, problem);
   }
   checkVersion(view.getUint16(at + TAIL_FIELD.version, true), tailPosition, objectKey);
@@ -62,8 +62,10 @@ export function parseTail(end: Uint8Array, size: number, objectKey: string): Foo
     const problem = `expected a footer that ends at ${tailPosition}, found one of ${bytes} bytes at ${position}`;
     throw segmentCorrupt(objectKey, tailPosition, problem);
   }
-  const reserved = view.getUint16(at + TAIL_FIELD.reserved, true) | view.getUint32(at + TAIL_FIELD.secondReserved, true);
-  if (reserved !== 0) throw segmentCorrupt(objectKey, tailPosition, 'expected zeros in the reserved fields of the tail');
+  const reserved = [view.getUint16(at + TAIL_FIELD.reserved, true), view.getUint32(at + TAIL_FIELD.lastReserved, true)];
+  if (reserved.some((value) => value !== 0)) {
+    throw segmentCorrupt(objectKey, tailPosition, 'expected zeros in the reserved fields of the tail');
+  }
   return { position, bytes, checksum: view.getBigUint64(at + TAIL_FIELD.checksum, true) };
 }
 
@@ -78,7 +80,7 @@ export function parseFooter(end: Uint8Array, place: FooterPlace, expected: Expec
     throw segmentCorrupt(objectKey, place.position, problem);
   }
   checkFooterHeader(footer, place, expected);
-  const parsed = new SegmentFooter(footer, place.checksum);
+  const parsed = new SegmentFooter(footer, place.position, place.checksum);
   checkRunTable(parsed, place.position, objectKey);
   return parsed;
 }
@@ -168,7 +170,8 @@ function summaryProblem(run: FooterRun): string | undefined {
 
 function followProblem(run: FooterRun, last: FooterRun | undefined): string | undefined {
   if (last === undefined || run.streamId > last.streamId) return undefined;
-  const behind = run.streamId === last.streamId && !run.relative && !last.relative && run.firstOffset >= last.nextOffset;
+  const absolute = !run.relative && !last.relative;
+  const behind = run.streamId === last.streamId && absolute && run.firstOffset >= last.nextOffset;
   return behind ? undefined : `offset ${run.firstOffset} behind offset ${last.nextOffset} of stream ${last.streamId}`;
 }
 

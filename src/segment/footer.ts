@@ -1,6 +1,6 @@
 /**
- * A segment's footer: run table and chunk index, kept as the bytes they are on disk and decoded entry by entry. A million
- * chunks cost no object until one of them is asked for.
+ * A segment's footer: run table and chunk index, kept as the bytes they are on disk and decoded entry by entry.
+ * A million chunks cost no object until one of them is asked for.
  */
 import { assert } from '../base/assert.ts';
 import { readInt64, readUint64, viewOf } from '../base/bytes.ts';
@@ -38,6 +38,8 @@ export class SegmentFooter {
   readonly chunks: number;
   /** One past the last chunk; zeros and the footer follow. */
   readonly runsEnd: number;
+  /** Of the footer in the segment. */
+  readonly position: number;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly storeId: Uint8Array;
@@ -45,13 +47,14 @@ export class SegmentFooter {
   readonly checksum: bigint;
 
   /** `footer` begins with the footer header; only sizes were checked before. */
-  constructor(footer: Uint8Array, checksum: bigint) {
+  constructor(footer: Uint8Array, position: number, checksum: bigint) {
     this.#view = viewOf(footer);
     this.runs = this.#view.getUint32(FOOTER_FIELD.runs, true);
     this.chunks = this.#view.getUint32(FOOTER_FIELD.chunks, true);
     this.runsEnd = readUint64(this.#view, FOOTER_FIELD.runsEnd);
     this.createdAt = readInt64(this.#view, FOOTER_FIELD.createdAt);
     this.storeId = new Uint8Array(footer.subarray(FOOTER_FIELD.storeId, FOOTER_FIELD.storeId + STORE_ID_BYTES));
+    this.position = position;
     this.checksum = checksum;
     this.#chunksFrom = FOOTER_HEADER_BYTES + this.runs * RUN_BYTES;
   }

@@ -94,7 +94,7 @@ export const TAIL_FIELD = {
   version: 12,
   reserved: 14,
   checksum: 16,
-  secondReserved: 24,
+  lastReserved: 24,
   magic: 28,
 } as const;
 /** The footer's checksum covers the footer and the tail up to here. */

@@ -44,8 +44,8 @@ export function parseSegmentHeader(bytes: Uint8Array, expected: ExpectedSegment)
   const view = viewOf(header);
   const magic = view.getUint32(HEADER_FIELD.magic, true);
   if (magic !== SEGMENT_MAGIC) {
-    const found = magic.toString(16);
-    throw segmentCorrupt(objectKey, 0, `expected the magic of a segment, ${SEGMENT_MAGIC.toString(16)}, found ${found}`);
+    const problem = `expected the magic of a segment, ${SEGMENT_MAGIC.toString(16)}, found ${magic.toString(16)}`;
+    throw segmentCorrupt(objectKey, 0, problem);
   }
   const version = view.getUint16(HEADER_FIELD.version, true);
   checkVersion(version, 0, objectKey);

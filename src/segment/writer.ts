@@ -187,15 +187,8 @@ export class SegmentWriter {
   endRun(dead: DeadBytes = NOTHING_DEAD): FooterRun {
     const totals = this.#take();
     assert(totals.chunks > 0, 'a run has chunks');
-    const run: FooterRun = {
-      ...totals.summary(),
-      byteOffset: this.#runPosition,
-      byteLength: this.#output.position - this.#runPosition,
-      chunks: totals.chunks,
-      relative: totals.relative,
-      dead,
-      firstChunk: this.#footer.chunks - totals.chunks,
-    };
+    const byteLength = this.#output.position - this.#runPosition;
+    const run = totals.footerRun(this.#runPosition, byteLength, this.#footer.chunks - totals.chunks, dead);
     assert(dead.records + dead.tracking <= run.byteLength, 'no more bytes are dead than there are');
     this.#footer.addRun(run);
     this.#lastRun = run;
