@@ -4,7 +4,7 @@ import { packError } from '../src/errors/millrace-error.ts';
 import { type FlushedSegment, type FlushJob, runFlushJob } from '../src/flush/flush-job.ts';
 import type { ObjectStore } from '../src/object/object-store.ts';
 import { openDescriptor } from '../src/object/open-descriptor.ts';
-import type { JobAnswer } from '../src/thread/messages.ts';
+import type { JobAnswer } from '../src/flush/job-runner.ts';
 
 const stores = new Map<string, Promise<ObjectStore>>();
 await loadChecksum();

@@ -1,6 +1,6 @@
 /** Entry of the WAL worker: binds `runWal` to this thread's port. */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import type { WalRequest, WalWorkerData } from '../src/thread/messages.ts';
+import type { WalRequest, WalWorkerData } from '../src/wal/messages.ts';
 import { runWal } from '../src/wal/wal-loop.ts';
 
 const port = parentPort;

@@ -6,7 +6,7 @@ import { NodeFileSystem } from '../base/node-file-system.ts';
 import { loadChecksum } from '../codec/checksum.ts';
 import { packError } from '../errors/millrace-error.ts';
 import { Doorbell } from '../ring/doorbell.ts';
-import type { WalReply, WalRequest, WalWorkerData } from '../thread/messages.ts';
+import type { WalReply, WalRequest, WalWorkerData } from './messages.ts';
 import { WalWriter } from './writer.ts';
 
 /** How long the worker sleeps at most before it looks for messages. */

@@ -1,6 +1,6 @@
-/** Every message that crosses a thread, as discriminated unions. Types only: importing this runs nothing. */
+/** Every message to and from the WAL worker. Types only: importing this runs nothing. */
 import type { ErrorData } from '../errors/millrace-error.ts';
-import type { LaneAssignment } from '../wal/writer.ts';
+import type { LaneAssignment } from './writer.ts';
 
 /** What the WAL worker is started with. */
 export interface WalWorkerData {
@@ -24,8 +24,3 @@ export type WalReply =
   | { readonly type: 'failed'; readonly error: ErrorData }
   /** Everything closed before `stop` is durable, and the files are closed. */
   | { readonly type: 'stopped' };
-
-
-/** From a pool worker. */
-export type JobAnswer<T> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: ErrorData };

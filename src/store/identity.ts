@@ -1,0 +1,81 @@
+/**
+ * The file `STORE`: which store a directory holds. It is written last when a store is born, so its presence says that the
+ * manifest and every WAL file once existed whole.
+ *
+ * ```
+ *   0 magic u32 "MRST"
+ *   4 version u16, reserved u16
+ *   8 store id 16 B
+ *  24 checksum u64   xxh64 of bytes [0, 24)
+ * ```
+ */
+import { join } from 'node:path';
+import type { FileSystem } from '../base/file-system.ts';
+import { viewOf } from '../base/bytes.ts';
+import { xxh64 } from '../codec/checksum.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
+import { STORE_ID_BYTES } from '../ring/block-format.ts';
+
+export const STORE_FILE = 'STORE';
+export const STORE_MAGIC = 0x5453524d;
+export const STORE_VERSION = 1;
+const STORE_BYTES = 32;
+const CHECKED_BYTES = 24;
+
+/** The id in `STORE`; `undefined` when the store was never born. Throws a coded error on damage. */
+export function readIdentity(fileSystem: FileSystem, directory: string): Uint8Array | undefined {
+  const path = join(directory, STORE_FILE);
+  if (fileSystem.statSync(path) === undefined) return undefined;
+  const bytes = new Uint8Array(STORE_BYTES);
+  const file = fileSystem.openSync(path, { access: 'read' });
+  let count: number;
+  try {
+    count = file.readSync(bytes, 0, STORE_BYTES, 0);
+  } finally {
+    file.closeSync();
+  }
+  const view = viewOf(bytes);
+  const intact =
+    count === STORE_BYTES &&
+    view.getUint32(0, true) === STORE_MAGIC &&
+    view.getBigUint64(CHECKED_BYTES, true) === xxh64(bytes.subarray(0, CHECKED_BYTES));
+  if (!intact) {
+    throw new MillraceError('ERR_MILLRACE_MANIFEST_CORRUPT', `${path}: damaged: restore it from a backup`, {
+      details: { file: path, position: 0 },
+    });
+  }
+  const version = view.getUint16(4, true);
+  if (version > STORE_VERSION) {
+    throw new MillraceError(
+      'ERR_MILLRACE_FORMAT_TOO_NEW',
+      `${path}: format ${version}, this millrace knows up to ${STORE_VERSION}: upgrade it`,
+      { details: { file: path, version } },
+    );
+  }
+  return bytes.slice(8, 8 + STORE_ID_BYTES);
+}
+
+/** Writes `STORE` whole and durably: the birth of the store is complete. */
+export function writeIdentity(fileSystem: FileSystem, directory: string, storeId: Uint8Array): void {
+  const bytes = new Uint8Array(STORE_BYTES);
+  const view = viewOf(bytes);
+  view.setUint32(0, STORE_MAGIC, true);
+  view.setUint16(4, STORE_VERSION, true);
+  bytes.set(storeId, 8);
+  view.setBigUint64(CHECKED_BYTES, xxh64(bytes.subarray(0, CHECKED_BYTES)), true);
+  const path = join(directory, STORE_FILE);
+  const temporary = `${path}.tmp`;
+  fileSystem.removeSync(temporary);
+  const file = fileSystem.openSync(temporary, { access: 'create' });
+  try {
+    const written = file.writeSync(bytes, 0, STORE_BYTES, 0);
+    if (written !== STORE_BYTES) {
+      throw new MillraceError('ERR_MILLRACE_DISK_FULL', `${temporary}: wrote ${written} of ${STORE_BYTES} bytes: make room`);
+    }
+    file.syncSync();
+  } finally {
+    file.closeSync();
+  }
+  fileSystem.renameSync(temporary, path);
+  fileSystem.syncDirectorySync(directory);
+}

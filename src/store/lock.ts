@@ -1,0 +1,99 @@
+/**
+ * One writer per store, enforced by the operating system, so that the lock dies with its process.
+ *
+ * `flock` on a descriptor that this process keeps: the lock belongs to the open file description, so the helper program
+ * may end right after taking it. Where the program is missing, a listening socket holds the name instead: it too is
+ * gone when its process is.
+ */
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { closeSync, constants, openSync, realpathSync, rmSync } from 'node:fs';
+import { connect, createServer, type Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isSystemError } from '../base/node-file-system.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
+
+export const LOCK_FILE = 'LOCK';
+const FLOCK_DESCRIPTOR = 3;
+
+export interface StoreLock {
+  release(): Promise<void>;
+}
+
+/** Takes the lock at once or throws `ERR_MILLRACE_LOCKED`. */
+export async function lockStore(directory: string): Promise<StoreLock> {
+  return lockByFlock(directory) ?? (await lockBySocket(directory));
+}
+
+function locked(directory: string): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_LOCKED',
+    `${directory} is open for writing elsewhere: close it there, or open it with \`readOnly: true\``,
+    { details: { directory } },
+  );
+}
+
+/** `undefined` where there is no `flock` program. */
+export function lockByFlock(directory: string): StoreLock | undefined {
+  const descriptor = openSync(join(directory, LOCK_FILE), constants.O_RDWR | constants.O_CREAT, 0o644);
+  const stdio = ['ignore', 'ignore', 'ignore', descriptor] as const;
+  const result = spawnSync('flock', ['-n', String(FLOCK_DESCRIPTOR)], { stdio: [...stdio] });
+  if (result.status === 0) {
+    return {
+      release: async () => {
+        closeSync(descriptor);
+      },
+    };
+  }
+  closeSync(descriptor);
+  if (result.status === 1) throw locked(directory);
+  return undefined;
+}
+
+/** Holds a socket whose name is derived from the directory's real path. */
+export async function lockBySocket(directory: string): Promise<StoreLock> {
+  const name = createHash('sha256').update(realpathSync(directory)).digest('hex').slice(0, 32);
+  const path = process.platform === 'win32' ? `\\\\.\\pipe\\millrace-${name}` : join(tmpdir(), `millrace-${name}.lock`);
+  const server = (await listen(path)) ?? (await takeOver(path));
+  if (server === undefined) throw locked(directory);
+  server.unref();
+  return {
+    release: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+      }),
+  };
+}
+
+/** `undefined` when the name is taken. */
+function listen(path: string): Promise<Server | undefined> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy());
+    server.once('error', (error) => {
+      if (isSystemError(error, 'EADDRINUSE')) resolve(undefined);
+      else reject(error);
+    });
+    server.listen(path, () => {
+      resolve(server);
+    });
+  });
+}
+
+/** A socket file outlives a killed process, but nobody answers it then. */
+async function takeOver(path: string): Promise<Server | undefined> {
+  const answered = await new Promise<boolean>((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => {
+      resolve(false);
+    });
+  });
+  if (answered) return undefined;
+  rmSync(path, { force: true });
+  return listen(path);
+}

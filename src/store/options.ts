@@ -1,0 +1,114 @@
+/** What `open` takes: plain data, checked once, with every default in one place. */
+import { MillraceError } from '../errors/millrace-error.ts';
+import {
+  CACHE_BYTES_DEFAULT,
+  FLUSH_INTERVAL_DEFAULT,
+  QUEUED_BYTES_DEFAULT,
+  RECORD_BYTES_DEFAULT,
+  RING_BYTES_MAX,
+  SLOT_BYTES_DEFAULT,
+  SLOT_BYTES_MAX,
+  SLOT_BYTES_MIN,
+  SLOTS_DEFAULT,
+  SLOTS_MAX,
+  SLOTS_MIN,
+} from '../limits/limits.ts';
+import { MEMORY_PAGE_BYTES } from '../base/page-memory.ts';
+
+export interface WalOptions {
+  /** Slots of the ring, and WAL files. More slots ride out longer pauses of the flush. Default 4. */
+  readonly slots?: number;
+  /** Bytes of a slot, a multiple of 64 KiB. Larger slots make larger segments. Default 32 MiB. */
+  readonly slotBytes?: number;
+  /** Milliseconds until a slot with records is flushed though it is not full. Default 10,000. */
+  readonly flushInterval?: number;
+  /** Bytes of appends that may wait, by reference, while the ring is full. Default 64 MiB. */
+  readonly maxQueuedBytes?: number;
+}
+
+export interface OpenOptions {
+  /** Directory of the store; made when it does not exist. */
+  readonly dir: string;
+  /**
+   * Open for reading beside a running writer: no lock is taken and only records that are in segments are seen.
+   * Default false.
+   */
+  readonly readOnly?: boolean;
+  /** Open although acknowledged blocks of the WAL are damaged; what is lost is in `stats().recovery`. Default false. */
+  readonly salvage?: boolean;
+  readonly wal?: WalOptions;
+  /** Largest record, key and value together. Default 16 MiB, less where a slot is smaller. */
+  readonly maxRecordBytes?: number;
+  /** Bytes of decoded chunks kept for readers. Default 32 MiB. */
+  readonly cacheBytes?: number;
+}
+
+/** The options with every default filled in. */
+export interface Settings {
+  readonly dir: string;
+  readonly readOnly: boolean;
+  readonly salvage: boolean;
+  readonly wal: Required<WalOptions>;
+  readonly maxRecordBytes: number;
+  readonly cacheBytes: number;
+}
+
+/** Bytes of a slot that a single record can never use: the file's header page, block and frame headers, padding. */
+const SLOT_OVERHEAD_BYTES = 8_192;
+const OPTION_NAMES = new Set(['dir', 'readOnly', 'salvage', 'wal', 'maxRecordBytes', 'cacheBytes']);
+const WAL_OPTION_NAMES = new Set(['slots', 'slotBytes', 'flushInterval', 'maxQueuedBytes']);
+
+/** Checks options; throws `ERR_MILLRACE_INVALID_ARGUMENT` naming the option and its range. */
+export function settingsOf(input: string | OpenOptions): Settings {
+  const options = typeof input === 'string' ? { dir: input } : input;
+  if (typeof options !== 'object' || options === null) throw invalid('open takes a directory or options');
+  if (typeof options.dir !== 'string' || options.dir === '' || options.dir.includes('\0')) {
+    throw invalid('option dir is the path of a directory');
+  }
+  refuseUnknown(options, OPTION_NAMES, '');
+  const given = options.wal ?? {};
+  refuseUnknown(given, WAL_OPTION_NAMES, 'wal.');
+  const wal = {
+    slots: whole('wal.slots', given.slots, SLOTS_DEFAULT, SLOTS_MIN, SLOTS_MAX),
+    slotBytes: whole('wal.slotBytes', given.slotBytes, SLOT_BYTES_DEFAULT, SLOT_BYTES_MIN, SLOT_BYTES_MAX),
+    flushInterval: whole('wal.flushInterval', given.flushInterval, FLUSH_INTERVAL_DEFAULT, 1, 2 ** 31 - 1),
+    maxQueuedBytes: whole('wal.maxQueuedBytes', given.maxQueuedBytes, QUEUED_BYTES_DEFAULT, 0, Number.MAX_SAFE_INTEGER),
+  };
+  if (wal.slotBytes % MEMORY_PAGE_BYTES !== 0) throw invalid('option wal.slotBytes is a multiple of 65,536');
+  if (wal.slots * wal.slotBytes > RING_BYTES_MAX) {
+    throw invalid(`wal.slots * wal.slotBytes is at most ${RING_BYTES_MAX}`);
+  }
+  const recordMax = wal.slotBytes - SLOT_OVERHEAD_BYTES;
+  return {
+    dir: options.dir,
+    readOnly: flag('readOnly', options.readOnly),
+    salvage: flag('salvage', options.salvage),
+    wal,
+    maxRecordBytes: whole('maxRecordBytes', options.maxRecordBytes, Math.min(RECORD_BYTES_DEFAULT, recordMax), 1, recordMax),
+    cacheBytes: whole('cacheBytes', options.cacheBytes, CACHE_BYTES_DEFAULT, 0, Number.MAX_SAFE_INTEGER),
+  };
+}
+
+function whole(name: string, value: number | undefined, fallback: number, least: number, most: number): number {
+  if (value === undefined) return fallback;
+  if (!Number.isSafeInteger(value) || value < least || value > most) {
+    throw invalid(`option ${name} is a whole number from ${least} to ${most}, not ${String(value)}`);
+  }
+  return value;
+}
+
+function flag(name: string, value: boolean | undefined): boolean {
+  if (value === undefined) return false;
+  if (typeof value !== 'boolean') throw invalid(`option ${name} is true or false`);
+  return value;
+}
+
+function refuseUnknown(options: object, names: ReadonlySet<string>, prefix: string): void {
+  for (const name of Object.keys(options)) {
+    if (!names.has(name)) throw invalid(`there is no option ${prefix}${name}`);
+  }
+}
+
+function invalid(message: string): MillraceError {
+  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
+}

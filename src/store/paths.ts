@@ -1,0 +1,25 @@
+/** The only place that knows what lies where in a store's directory. */
+import { join } from 'node:path';
+import { LOCK_FILE } from './lock.ts';
+import { STORE_FILE } from './identity.ts';
+
+export interface StorePaths {
+  readonly root: string;
+  readonly manifest: string;
+  readonly wal: string;
+  readonly objects: string;
+}
+
+export function storePaths(root: string): StorePaths {
+  return { root, manifest: join(root, 'manifest'), wal: join(root, 'wal'), objects: join(root, 'objects') };
+}
+
+/** Names that a store, or its unfinished birth, may have in its directory. */
+export const STORE_NAMES: ReadonlySet<string> = new Set([
+  STORE_FILE,
+  `${STORE_FILE}.tmp`,
+  LOCK_FILE,
+  'manifest',
+  'wal',
+  'objects',
+]);

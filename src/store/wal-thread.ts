@@ -1,0 +1,80 @@
+/** The WAL worker as the store sees it: started, watched, stopped. */
+import { Worker } from 'node:worker_threads';
+import { MillraceError, unpackError } from '../errors/millrace-error.ts';
+import { Doorbell } from '../ring/doorbell.ts';
+import type { WalReply, WalRequest, WalWorkerData } from '../wal/messages.ts';
+import { workerFiles } from '../thread/worker-files.ts';
+
+export interface WalThreadObserver {
+  ready(mode: 'direct' | 'buffered'): void;
+  /** Nothing more becomes durable. Called once. */
+  failed(error: MillraceError): void;
+}
+
+export class WalThread {
+  readonly #worker: Worker;
+  readonly #doorbell: Doorbell;
+  readonly #observer: WalThreadObserver;
+  #ended = false;
+  #onEnd: (() => void) | undefined;
+
+  constructor(data: WalWorkerData, observer: WalThreadObserver) {
+    this.#observer = observer;
+    this.#doorbell = new Doorbell(data.doorbell);
+    this.#worker = new Worker(workerFiles.wal, { workerData: data, name: 'millrace-wal' });
+    this.#worker.on('message', (reply: WalReply) => {
+      this.#receive(reply);
+    });
+    this.#worker.on('error', (error) => {
+      this.#fail(died(error));
+    });
+    this.#worker.on('exit', () => {
+      this.#fail(died(undefined));
+      this.#onEnd?.();
+    });
+    this.#worker.unref();
+  }
+
+  /** Keeps the process alive while an append waits, and lets it end otherwise. */
+  keepAlive(waiting: boolean): void {
+    if (this.#ended) return;
+    if (waiting) this.#worker.ref();
+    else this.#worker.unref();
+  }
+
+  /** Everything closed so far is durable when this resolves. */
+  async stop(): Promise<void> {
+    if (this.#ended) return;
+    this.#worker.ref();
+    const ended = new Promise<void>((resolve) => {
+      this.#onEnd = resolve;
+    });
+    this.#send({ type: 'stop' });
+    await ended;
+  }
+
+  #send(request: WalRequest): void {
+    this.#worker.postMessage(request);
+    this.#doorbell.ring();
+  }
+
+  #receive(reply: WalReply): void {
+    if (reply.type === 'ready') this.#observer.ready(reply.mode);
+    else if (reply.type === 'failed') this.#fail(unpackError(reply.error));
+    else this.#ended = true;
+  }
+
+  #fail(error: MillraceError): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#observer.failed(error);
+  }
+}
+
+function died(cause: unknown): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_WORKER_DIED',
+    'the WAL worker ended: appends that were not acknowledged may be lost; open the store again',
+    { cause },
+  );
+}
