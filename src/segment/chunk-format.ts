@@ -164,7 +164,7 @@ function lengthProblem(header: ChunkHeader, room: number): string | undefined {
   if (trailerBytes > CHUNK_TRAILER_BYTES_MAX) {
     return `a trailer of ${trailerBytes} bytes, above the bound of ${CHUNK_TRAILER_BYTES_MAX}`;
   }
-  // The writer keeps a body as it is unless compression makes it smaller.
+  // A writer keeps a body as it is unless compression makes it smaller.
   const plausible = codec === CODEC.none ? storedBytes === rawBytes : storedBytes < rawBytes;
   if (!plausible) return `${storedBytes} stored bytes for ${rawBytes} raw ones with codec ${codec}`;
   const bytes = chunkBytes(storedBytes, trailerBytes);

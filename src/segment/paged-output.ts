@@ -1,11 +1,11 @@
 /**
- * Collects output in page-aligned buffers and hands it to an `ObjectWriter` in whole pages, so that a file written with
+ * Collects output in page-aligned buffers and hands it to a `SegmentSink` in whole pages, so that a file written with
  * direct I/O takes it without another copy. Two buffers: one fills while the other is being written.
  */
-import { assert } from '../base/assert.ts';
+import { assert, AssertionError } from '../base/assert.ts';
 import { PAGE_BYTES } from '../base/bytes.ts';
 import { allocatePages } from '../base/page-memory.ts';
-import type { ObjectWriter } from '../object/object-store.ts';
+import type { SegmentSink } from './sink.ts';
 
 /** Bytes of one write, except the last. Larger writes gain little on any disk measured; smaller ones cost syncs. */
 export const OUTPUT_BUFFER_BYTES: number = 1024 * 1024;
@@ -18,7 +18,7 @@ const idle: Uint8Array[] = [];
 const IDLE_BUFFERS_MAX = 8;
 
 export class PagedOutput {
-  readonly #writer: ObjectWriter;
+  readonly #sink: SegmentSink;
   #filling: Uint8Array;
   #other: Uint8Array;
   #filled = 0;
@@ -27,8 +27,8 @@ export class PagedOutput {
   #position = 0;
   #released = false;
 
-  constructor(writer: ObjectWriter) {
-    this.#writer = writer;
+  constructor(sink: SegmentSink) {
+    this.#sink = sink;
     this.#filling = idle.pop() ?? allocatePages(OUTPUT_BUFFER_BYTES);
     this.#other = idle.pop() ?? allocatePages(OUTPUT_BUFFER_BYTES);
   }
@@ -81,20 +81,20 @@ export class PagedOutput {
     if (this.#filled > 0) this.#startWrite();
     await this.#inFlight;
     this.#throwFailure();
-    this.release();
+    this.#release();
   }
 
-  /** Gives the buffers back. No write may be in flight. Idempotent. */
-  release(): void {
-    assert(this.#inFlight === undefined, 'a buffer is given back after its write has ended');
+  /** Ends the output without writing more, once the write in flight has ended: its buffer is used again afterwards. */
+  async abandon(): Promise<void> {
+    this.#failure ??= { error: new AssertionError('the output was abandoned') };
+    await this.#inFlight;
+    this.#release();
+  }
+
+  #release(): void {
     if (this.#released) return;
     this.#released = true;
     if (idle.length + 2 <= IDLE_BUFFERS_MAX) idle.push(this.#filling, this.#other);
-  }
-
-  /** Waits until no write is in flight, whatever became of it. */
-  async quiesce(): Promise<void> {
-    await this.#inFlight;
   }
 
   #startWrite(): void {
@@ -105,7 +105,7 @@ export class PagedOutput {
     this.#other = full;
     this.#filled = 0;
     // The error is kept, not thrown: nobody may be waiting yet.
-    this.#inFlight = this.#writer.write(bytes).then(
+    this.#inFlight = this.#sink.write(bytes).then(
       () => {
         this.#inFlight = undefined;
       },

@@ -8,7 +8,6 @@ import { assert, AssertionError } from '../base/assert.ts';
 import { alignUp, PAGE_BYTES, viewOf, writeUint64 } from '../base/bytes.ts';
 import { xxh64Parts } from '../codec/checksum.ts';
 import { CODEC, compress } from '../codec/compression.ts';
-import type { ObjectWriter } from '../object/object-store.ts';
 import type { Compression } from '../record/stream-config.ts';
 import {
   CHUNK_ALIGNMENT,
@@ -38,11 +37,12 @@ import {
 import { encodeSegmentHeader } from './header.ts';
 import { PagedOutput } from './paged-output.ts';
 import { RunTotals } from './run-totals.ts';
+import type { SegmentSink } from './sink.ts';
 
 /** A chunk to be written. The caller states the facts: the body's frames are not looked at. */
 export interface ChunkInput {
   readonly type: ChunkType;
-  /** What is wanted; a body that compression does not make smaller is stored as it is. */
+  /** What is wanted; a body that compression makes hardly smaller is stored as it is. */
   readonly compression: Compression;
   /** Where the run goes on; in a relative run counted from the run's start. */
   readonly firstOffset: number;
@@ -69,12 +69,15 @@ export interface WrittenSegment {
   readonly runs: readonly FooterRun[];
 }
 
+/** A larger result is not worth decompressing at every read. */
+const COMPRESSED_SHARE_MAX = 7 / 8;
+
 const NO_BYTES = new Uint8Array(0);
 const ZEROS = new Uint8Array(PAGE_BYTES);
 const NOTHING_DEAD: DeadBytes = { records: 0, tracking: 0 };
 
 export class SegmentWriter {
-  readonly #writer: ObjectWriter;
+  readonly #sink: SegmentSink;
   readonly #facts: SegmentFacts;
   readonly #output: PagedOutput;
   readonly #footer: FooterBuilder = new FooterBuilder();
@@ -86,11 +89,11 @@ export class SegmentWriter {
   #lastRun: FooterRun | undefined;
   #state: 'open' | 'busy' | 'ended' = 'open';
 
-  constructor(writer: ObjectWriter, facts: SegmentFacts) {
+  constructor(sink: SegmentSink, facts: SegmentFacts) {
     assert(facts.storeId.length === STORE_ID_BYTES, 'a store id has 16 bytes');
-    this.#writer = writer;
+    this.#sink = sink;
     this.#facts = facts;
-    this.#output = new PagedOutput(writer);
+    this.#output = new PagedOutput(sink);
     this.#output.put(encodeSegmentHeader(facts));
   }
 
@@ -133,7 +136,7 @@ export class SegmentWriter {
     // From here to the copy into the output nothing waits: the compressed bytes are a view that the next compression
     // of this thread overwrites.
     const compressed = chunk.compression === 'none' ? chunk.body : compress(CODEC.lz4, chunk.body);
-    const smaller = compressed.length < chunk.body.length;
+    const smaller = compressed.length <= chunk.body.length * COMPRESSED_SHARE_MAX;
     const stored = smaller ? compressed : chunk.body;
     const header: ChunkHeader = {
       type: chunk.type,
@@ -209,7 +212,7 @@ export class SegmentWriter {
     const checksum = sealTail(tail, runsEnd + padding.length, footer, footerBytes);
     for (const part of [padding, ...footer, tail]) await this.#output.putAll(part);
     await this.#output.finish();
-    const bytes = await this.#writer.commit();
+    const bytes = await this.#sink.commit();
     assert(bytes === this.#output.position, 'the object store kept what it was given');
     this.#state = 'ended';
     return { bytes, checksum, runs: [...this.#footer.listRuns()] };
@@ -219,9 +222,8 @@ export class SegmentWriter {
   async abort(): Promise<void> {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
-    await this.#output.quiesce();
-    this.#output.release();
-    await this.#writer.abort();
+    await this.#output.abandon();
+    await this.#sink.abort();
   }
 
   /** The open run, with the writer marked busy until the call has done its work: an error leaves it so. */
