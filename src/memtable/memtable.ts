@@ -1,7 +1,7 @@
 /**
  * The memtable of a lane: per stream an index of the frames that are in the ring and in no segment yet. The bytes exist
- * once, in the ring. Owned and written by the thread that owns the lane; it outlives every slot, and flushed entries are
- * deleted from it.
+ * once, in the ring. Owned and written by the thread that owns the lane; it outlives every slot, and flushed entries
+ * are deleted from it.
  */
 import { ringPosition, type RingGeometry, SLOT_SPAN } from '../ring/geometry.ts';
 import { frameTimestamps, readFrameHeader } from '../record/frame-reader.ts';
@@ -67,7 +67,9 @@ export class Memtable {
     return index === undefined || index.length === 0 ? undefined : index.firstOffset(0);
   }
 
-  /** One past the last offset of the stream that lies before `durableEnd`, a log position; `undefined` when none does. */
+  /**
+   * One past the last offset of the stream that lies before `durableEnd`, a log position; `undefined` when none does.
+   */
   durableNextOffset(streamId: number, durableEnd: number): number | undefined {
     const index = this.#streams.get(streamId);
     if (index === undefined) return undefined;
@@ -75,6 +77,19 @@ export class Memtable {
     if (count === 0) return undefined;
     const header = readFrameHeader(this.#view, ringPosition(this.#geometry, index.position(count - 1)));
     return header.firstOffset + header.offsetSpan;
+  }
+
+  /** User records and bytes of the stream in frames before `durableEnd`. */
+  totals(streamId: number, durableEnd: number): { records: number; userBytes: number } {
+    const index = this.#streams.get(streamId);
+    const totals = { records: 0, userBytes: 0 };
+    const durable = index?.countBefore(durableEnd) ?? 0;
+    for (let frame = 0; index !== undefined && frame < durable; frame += 1) {
+      const header = readFrameHeader(this.#view, ringPosition(this.#geometry, index.position(frame)));
+      totals.records += header.recordCount;
+      totals.userBytes += header.userBytes;
+    }
+    return totals;
   }
 
   /**

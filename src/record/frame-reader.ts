@@ -1,6 +1,6 @@
 /** Reads frames. Checked reads serve bytes from disk or network; `walkFrames` visits what lies in a block or chunk. */
 import { alignUp, readInt64, readUint64 } from '../base/bytes.ts';
-import { MillraceError } from '../errors/millrace-error.ts';
+import { type MillraceError } from '../errors/millrace-error.ts';
 import {
   FRAME_ALIGNMENT,
   FRAME_FIELD,

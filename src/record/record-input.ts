@@ -34,7 +34,10 @@ export function keyBytes(key: string | Uint8Array | null | undefined): Uint8Arra
   const bytes = typeof key === 'string' ? Buffer.from(key) : key;
   if (!(bytes instanceof Uint8Array)) throw invalid('a key is a string, bytes, or null');
   if (bytes.length > KEY_BYTES_MAX) {
-    throw new MillraceError('ERR_MILLRACE_RECORD_TOO_LARGE', `a key of ${bytes.length} bytes: at most ${KEY_BYTES_MAX}`);
+    throw new MillraceError(
+      'ERR_MILLRACE_RECORD_TOO_LARGE',
+      `a key of ${bytes.length} bytes: at most ${KEY_BYTES_MAX}`,
+    );
   }
   return bytes;
 }

@@ -11,7 +11,7 @@
  *  40 block sequence u64  contiguous over the whole life of a lane
  *  48 position u32        of this header in the slot
  *  52 payload bytes u32   of frames behind the header; padding to 4,096 follows and is not covered
- *  56 write start u32     position where the write that carried this block began: all before it was durable (WAL worker)
+ *  56 write start u32     where the write that carried this block began: all before it was durable     (WAL worker)
  *  60 reserved u32        0
  * ```
  */

@@ -1,6 +1,7 @@
 /**
- * The words that a lane's producer and the WAL worker share, in the first page of the ring. Each word has ONE writer and
- * a cache line of its own; all accesses are sequentially consistent (`Atomics`). `docs/threads.md` has the same table.
+ * The words that a lane's producer and the WAL worker share, in the first page of the ring. Each word has ONE writer
+ * and a cache line of its own; all accesses are sequentially consistent (`Atomics`). `docs/threads.md` has the same
+ * table.
  *
  * Counters are the low 32 bits of a sequence that never goes back; `widen` restores the rest.
  */
@@ -29,14 +30,14 @@ export class LaneWords {
 
   /** Sets both counters to the sequence of the next block, before any other thread sees the ring. */
   reset(nextBlock: number): void {
-    Atomics.store(this.#words, CLOSED_BLOCKS, nextBlock % TWO_POW_32 | 0);
-    Atomics.store(this.#words, DURABLE_BLOCKS, nextBlock % TWO_POW_32 | 0);
+    Atomics.store(this.#words, CLOSED_BLOCKS, (nextBlock % TWO_POW_32) | 0);
+    Atomics.store(this.#words, DURABLE_BLOCKS, (nextBlock % TWO_POW_32) | 0);
     Atomics.store(this.#words, FAILED, 0);
   }
 
   /** Writer: producer. One past the sequence of the last closed block. Publishes the block's bytes. */
   publishClosed(nextBlock: number): void {
-    Atomics.store(this.#words, CLOSED_BLOCKS, nextBlock % TWO_POW_32 | 0);
+    Atomics.store(this.#words, CLOSED_BLOCKS, (nextBlock % TWO_POW_32) | 0);
   }
 
   /** Reader: WAL worker. `last` is any earlier value. */
@@ -46,7 +47,7 @@ export class LaneWords {
 
   /** Writer: WAL worker. One past the sequence of the last durable block; wakes the producer. */
   publishDurable(nextBlock: number): void {
-    Atomics.store(this.#words, DURABLE_BLOCKS, nextBlock % TWO_POW_32 | 0);
+    Atomics.store(this.#words, DURABLE_BLOCKS, (nextBlock % TWO_POW_32) | 0);
     Atomics.notify(this.#words, DURABLE_BLOCKS);
   }
 
@@ -60,7 +61,7 @@ export class LaneWords {
    * round trip instead of 56-62.
    */
   waitDurable(seen: number): Promise<unknown> | undefined {
-    const wait = Atomics.waitAsync(this.#words, DURABLE_BLOCKS, seen % TWO_POW_32 | 0);
+    const wait = Atomics.waitAsync(this.#words, DURABLE_BLOCKS, (seen % TWO_POW_32) | 0);
     return wait.async ? wait.value : undefined;
   }
 

@@ -1,6 +1,6 @@
 /**
- * Who waits for which block. Appends settle in log order, so three parallel arrays and a cursor do: a record costs three
- * pushes and no object of its own.
+ * Who waits for which block. Appends settle in log order, so three parallel arrays and a cursor do: a record costs
+ * three pushes and no object of its own.
  */
 import { assert } from '../base/assert.ts';
 
@@ -91,6 +91,9 @@ export class AckQueue {
     this.#marks = this.#marks.slice(this.#firstMark).map((mark) => ({ ...mark, end: mark.end - settled }));
     this.#settled = 0;
     this.#firstMark = 0;
-    assert(this.#marks.every((mark) => mark.end >= 0), 'marks follow settled entries');
+    assert(
+      this.#marks.every((mark) => mark.end >= 0),
+      'marks follow settled entries',
+    );
   }
 }

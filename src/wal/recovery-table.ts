@@ -1,6 +1,6 @@
 /**
- * What recovery decides, as data: the first row whose condition holds decides. `docs/recovery.md` explains each row under
- * the same label; errors and reports carry it.
+ * What recovery decides, as data: the first row whose condition holds decides. `docs/recovery.md` explains each row
+ * under the same label; errors and reports carry it.
  */
 
 /** What is known about a slot file before its blocks are read. */

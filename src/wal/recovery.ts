@@ -1,6 +1,6 @@
 /**
- * Recovery of a lane: reads its slot files into the ring, finds the log in them, and hands every unflushed filling on to
- * be flushed. It writes nothing, so that recovering twice, or being killed in between, gives the same.
+ * Recovery of a lane: reads its slot files into the ring, finds the log in them, and hands every unflushed filling on
+ * to be flushed. It writes nothing, so that recovering twice, or being killed in between, gives the same.
  */
 import { join } from 'node:path';
 import { bytesEqual, PAGE_BYTES } from '../base/bytes.ts';
@@ -110,14 +110,16 @@ async function loadSlot(input: RecoveryInput, slotIndex: number): Promise<FoundB
   throw fileError(path, row.label, row.then);
 }
 
-async function readInto(
-  input: RecoveryInput,
-  path: string,
-  slotIndex: number,
-  image: Uint8Array,
-): Promise<FileFacts> {
+async function readInto(input: RecoveryInput, path: string, slotIndex: number, image: Uint8Array): Promise<FileFacts> {
   const stat = input.fileSystem.statSync(path);
-  const absent = { present: false, storeBorn: true, headerValid: false, versionKnown: false, sameStore: false, placed: false };
+  const absent = {
+    present: false,
+    storeBorn: true,
+    headerValid: false,
+    versionKnown: false,
+    sameStore: false,
+    placed: false,
+  };
   if (stat === undefined) return absent;
   if (stat.kind !== 'file' || stat.size !== image.length) return { ...absent, present: true };
   const file = await input.fileSystem.open(path, { access: 'write' });
@@ -163,20 +165,26 @@ function collectFrames(input: RecoveryInput, walk: LogWalk): { frames: Recovered
   for (const block of walk.blocks) {
     salvage.reach(block);
     const from = slotBase(input.geometry, block.slotSequence) + block.position + BLOCK_HEADER_BYTES;
-    walkFrames(view, from, from + block.payloadBytes, (problem, at) => frameError(input, block, problem, at - from), (header, at) => {
-      const { streamId, firstOffset, offsetSpan, kind } = header;
-      const stored = input.nextOffset(streamId);
-      if (stored === undefined) return;
-      const expected = due.get(streamId) ?? stored;
-      const rewinds = kind === FRAME_KIND.truncation && firstOffset <= expected;
-      if (firstOffset > expected && input.salvage) {
-        frames.push(salvage.cover(streamId, expected, firstOffset));
-      } else if (firstOffset !== expected && !rewinds) {
-        throw gap(streamId, expected, firstOffset);
-      }
-      due.set(streamId, firstOffset + offsetSpan);
-      frames.push({ header, slotSequence: block.slotSequence, at });
-    });
+    walkFrames(
+      view,
+      from,
+      from + block.payloadBytes,
+      (problem, at) => frameError(input, block, problem, at - from),
+      (header, at) => {
+        const { streamId, firstOffset, offsetSpan, kind } = header;
+        const stored = input.nextOffset(streamId);
+        if (stored === undefined) return;
+        const expected = due.get(streamId) ?? stored;
+        const rewinds = kind === FRAME_KIND.truncation && firstOffset <= expected;
+        if (firstOffset > expected && input.salvage) {
+          frames.push(salvage.cover(streamId, expected, firstOffset));
+        } else if (firstOffset !== expected && !rewinds) {
+          throw gap(streamId, expected, firstOffset);
+        }
+        due.set(streamId, firstOffset + offsetSpan);
+        frames.push({ header, slotSequence: block.slotSequence, at });
+      },
+    );
   }
   salvage.finish();
   return { frames, salvage };
@@ -205,7 +213,8 @@ function damageError(input: RecoveryInput, damage: Damage): MillraceError {
   const path = join(input.directory, slotFileName(input.lane, slotIndexOf(input.geometry, damage.slotSequence)));
   return new MillraceError(
     'ERR_MILLRACE_WAL_CORRUPT',
-    `${path}: block ${damage.blockSequence} at ${damage.position} was acknowledged and is damaged (${damage.label}): ${SALVAGE_ADVICE}`,
+    `${path}: block ${damage.blockSequence} at ${damage.position} was acknowledged and is damaged (${damage.label}): ` +
+      SALVAGE_ADVICE,
     { details: { file: path, position: damage.position, blockSequence: damage.blockSequence, rule: damage.label } },
   );
 }
@@ -221,12 +230,20 @@ function frameError(input: RecoveryInput, block: FoundBlock, problem: string, at
 function fileError(path: string, label: string, decision: 'create' | 'damaged' | 'too-new' | 'foreign'): MillraceError {
   const details = { file: path, position: 0, rule: label };
   if (decision === 'too-new') {
-    return new MillraceError('ERR_MILLRACE_FORMAT_TOO_NEW', `${path}: written by a newer millrace: upgrade this one`, { details });
-  }
-  if (decision === 'foreign') {
-    return new MillraceError('ERR_MILLRACE_FOREIGN_FILE', `${path}: belongs to another store: remove it and put back this store's own`, {
+    return new MillraceError('ERR_MILLRACE_FORMAT_TOO_NEW', `${path}: written by a newer millrace: upgrade this one`, {
       details,
     });
   }
-  return new MillraceError('ERR_MILLRACE_WAL_CORRUPT', `${path}: missing or damaged (${label}): ${SALVAGE_ADVICE}`, { details });
+  if (decision === 'foreign') {
+    return new MillraceError(
+      'ERR_MILLRACE_FOREIGN_FILE',
+      `${path}: belongs to another store: remove it and put back this store's own`,
+      {
+        details,
+      },
+    );
+  }
+  return new MillraceError('ERR_MILLRACE_WAL_CORRUPT', `${path}: missing or damaged (${label}): ${SALVAGE_ADVICE}`, {
+    details,
+  });
 }

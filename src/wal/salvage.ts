@@ -44,7 +44,7 @@ export class Salvage {
   #region: Region | undefined;
 
   constructor(view: DataView, context: SalvageContext, damages: readonly Damage[]) {
-    this.#memory = new FrameMemory(view.buffer as unknown as SharedArrayBuffer);
+    this.#memory = new FrameMemory(view.buffer);
     this.#context = context;
     this.#damages = [...damages];
   }
@@ -61,7 +61,9 @@ export class Salvage {
     this.#region = { damage, start, end, position: start + BLOCK_HEADER_BYTES };
   }
 
-  /** Covers [`from`, `to`) of a stream. There is room: each lost frame takes the place of at least one damaged frame. */
+  /**
+   * Covers [`from`, `to`) of a stream. There is room: each lost frame takes the place of at least one damaged frame.
+   */
   cover(streamId: number, from: number, to: number): { header: FrameHeader; slotSequence: number; at: number } {
     const region = this.#region;
     assert(region !== undefined, 'a gap lies behind a damaged block');

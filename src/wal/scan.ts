@@ -43,8 +43,8 @@ export function blockAt(bytes: Uint8Array, position: number, identity: ScanIdent
 }
 
 /**
- * All valid blocks of the image, in order of position. Where none starts, the search goes on at the next page: a damaged
- * length must not hide the blocks behind it.
+ * All valid blocks of the image, in order of position. Where none starts, the search goes on at the next page: a
+ * damaged length must not hide the blocks behind it.
  */
 export function findBlocks(bytes: Uint8Array, identity: ScanIdentity): FoundBlock[] {
   const found: FoundBlock[] = [];

@@ -58,8 +58,8 @@ export function openForWriting(fileSystem: FileSystem, path: string, headerPage:
 }
 
 /**
- * Creates the slot files that are missing. Each is written whole with zeros (overwriting written blocks needs no journal:
- * 0.12 ms a sync instead of 0.25), synced, and renamed into place, so that it is never seen half born.
+ * Creates the slot files that are missing. Each is written whole with zeros (overwriting written blocks needs no
+ * journal: 0.12 ms a sync instead of 0.25), synced, and renamed into place, so that it is never seen half born.
  */
 export async function createSlotFiles(
   fileSystem: FileSystem,
@@ -75,7 +75,11 @@ export async function createSlotFiles(
     if (present.has(name)) continue;
     const path = join(directory, name);
     await writeNewSlotFile(fileSystem, path + TEMPORARY_SUFFIX, geometry.slotBytes, (header) => {
-      writeSlotHeader(header, { lane, slotIndex, slots: geometry.slots, slotBytes: geometry.slotBytes, storeId }, xxh64);
+      writeSlotHeader(
+        header,
+        { lane, slotIndex, slots: geometry.slots, slotBytes: geometry.slotBytes, storeId },
+        xxh64,
+      );
     });
     fileSystem.renameSync(path + TEMPORARY_SUFFIX, path);
     created = true;

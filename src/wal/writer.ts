@@ -1,6 +1,6 @@
 /**
- * The WAL writer: batch, account, write and sync, notify. It serves a list of lanes and knows blocks and frames' offsets,
- * but no memtable, no stream object and no segment. Runs in the WAL worker, or step by step in a simulation.
+ * The WAL writer: batch, account, write and sync, notify. It serves a list of lanes and knows blocks and frames'
+ * offsets, but no memtable, no stream object and no segment. Runs in the WAL worker, or step by step in a simulation.
  */
 import { join } from 'node:path';
 import { assert } from '../base/assert.ts';
@@ -63,7 +63,9 @@ export class LaneWriter {
       const path = join(this.#target.directory, slotFileName(lane, index));
       const base = slotBase(geometry, index);
       try {
-        this.#files.push(openForWriting(this.#target.fileSystem, path, this.#bytes.subarray(base, base + FIRST_BLOCK_POSITION)));
+        this.#files.push(
+          openForWriting(this.#target.fileSystem, path, this.#bytes.subarray(base, base + FIRST_BLOCK_POSITION)),
+        );
       } catch (error) {
         throw writeFailure(path, error);
       }
@@ -77,8 +79,9 @@ export class LaneWriter {
 
   /**
    * Writes all closed, contiguous blocks of the current slot, up to `WRITE_BYTES_MAX`, in one call, makes them durable,
-   * and publishes that. Returns the bytes written; 0 when nothing was closed. After it throws, the lane is dead: nothing
-   * is retried and the file is never written again, because after a failed sync nobody knows what the disk holds.
+   * and publishes that. Returns the bytes written; 0 when nothing was closed. After it throws, the lane is dead:
+   * nothing is retried and the file is never written again, because after a failed sync nobody knows what the disk
+   * holds.
    */
   step(): number {
     const closed = this.#words.closedBlocks(this.#nextBlock);
