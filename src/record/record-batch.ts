@@ -22,94 +22,44 @@ export interface BatchOrigin {
   readonly baseOffset: number;
 }
 
+/** Where each record lies: decoded once, shared by all batches cut from the same frames. */
+interface RecordIndex {
+  readonly bytes: Buffer;
+  readonly view: DataView;
+  /** Index of each record's header in `bytes`. */
+  readonly positions: Uint32Array;
+  readonly offsets: Float64Array;
+  readonly timestamps: Float64Array;
+  readonly epochs: Uint32Array;
+  readonly headerBytes: Uint8Array;
+}
+
 /**
  * Consecutive records. Keys and values are views of the batch's own bytes: they stay valid, and keep the whole batch in
  * memory as long as one of them is held.
  */
 export class RecordBatch implements Iterable<StreamRecord> {
-  readonly #bytes: Buffer;
-  readonly #view: DataView;
-  /** Index of each record's header in `#bytes`. */
-  readonly #positions: Uint32Array;
-  readonly #offsets: Float64Array;
-  readonly #timestamps: Float64Array;
-  readonly #epochs: Uint32Array;
-  /** One past the last offset that the frames cover, with or without a record. */
-  readonly nextOffset: number;
+  readonly #index: RecordIndex;
+  readonly #start: number;
   /** Number of records. */
   readonly length: number;
-  readonly #headerBytes: Uint8Array;
+  /** One past the last offset that the batch covers, with or without a record. */
+  readonly nextOffset: number;
+
+  private constructor(index: RecordIndex, start: number, length: number, nextOffset: number) {
+    this.#index = index;
+    this.#start = start;
+    this.length = length;
+    this.nextOffset = nextOffset;
+  }
 
   /**
    * Decodes `bytes`, whole frames of one stream, and keeps the records with `from <= offset < to`. Throws
    * `ERR_MILLRACE_SEGMENT_CORRUPT` when a length does not fit.
    */
-  constructor(bytes: Uint8Array, origin: BatchOrigin, from: number, to: number) {
-    this.#bytes = Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength);
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const corrupt = (problem: string, at: number): MillraceError =>
-      new MillraceError('ERR_MILLRACE_SEGMENT_CORRUPT', `${origin.name}: ${problem} at byte ${at} of its frames`, {
-        details: { file: origin.name, position: at },
-      });
-    const frames: { header: FrameHeader; at: number }[] = [];
-    let capacity = 0;
-    let nextOffset = from;
-    walkFrames(this.#view, 0, bytes.byteLength, corrupt, (header, at) => {
-      frames.push({ header, at });
-      capacity += header.recordCount;
-      if (header.offsetSpan > 0) nextOffset = origin.baseOffset + header.firstOffset + header.offsetSpan;
-    });
-    this.#positions = new Uint32Array(capacity);
-    this.#offsets = new Float64Array(capacity);
-    this.#timestamps = new Float64Array(capacity);
-    this.#epochs = new Uint32Array(capacity);
-    this.#headerBytes = new Uint8Array(capacity);
-    let count = 0;
-    for (const { header, at } of frames) {
-      if (header.kind !== FRAME_KIND.records) continue;
-      count = this.#index(header, at, origin.baseOffset, from, to, count, corrupt);
-    }
-    this.length = count;
-    this.nextOffset = Math.min(nextOffset, to);
-  }
-
-  #index(
-    header: FrameHeader,
-    at: number,
-    baseOffset: number,
-    from: number,
-    to: number,
-    count: number,
-    corrupt: (problem: string, at: number) => MillraceError,
-  ): number {
-    const view = this.#view;
-    const frameEnd = at + header.frameBytes;
-    const sparse = (header.flags & FRAME_FLAG.sparse) !== 0;
-    const headerBytes = recordHeaderBytes(header);
-    let position = at + FRAME_HEADER_BYTES + header.extensionBytes;
-    let previous = -1;
-    for (let index = 0; index < header.recordCount; index += 1) {
-      if (position + headerBytes > frameEnd) throw corrupt('a record header outside its frame', position);
-      const valueBytes = view.getUint32(position, true);
-      const keyBytes = view.getUint32(position + 4, true);
-      const content = (valueBytes === ABSENT ? 0 : valueBytes) + (keyBytes === ABSENT ? 0 : keyBytes);
-      const end = position + headerBytes + content;
-      if (end > frameEnd) throw corrupt(`a record of ${content} bytes outside its frame`, position);
-      const delta = sparse ? view.getUint32(position + 12, true) : index;
-      if (delta <= previous || delta >= header.offsetSpan) throw corrupt('record offsets out of order', position);
-      previous = delta;
-      const offset = baseOffset + header.firstOffset + delta;
-      if (offset >= from && offset < to) {
-        this.#positions[count] = position;
-        this.#offsets[count] = offset;
-        this.#timestamps[count] = header.timestamp + view.getInt32(position + 8, true);
-        this.#epochs[count] = header.epoch;
-        this.#headerBytes[count] = headerBytes;
-        count += 1;
-      }
-      position = (end + RECORD_ALIGNMENT - 1) & ~(RECORD_ALIGNMENT - 1);
-    }
-    return count;
+  static decode(bytes: Uint8Array, origin: BatchOrigin, from: number, to: number): RecordBatch {
+    const decoder = new RecordDecoder(bytes, origin, from, to);
+    return new RecordBatch(decoder.index, 0, decoder.count, Math.min(decoder.nextOffset, to));
   }
 
   /** Offset of the first record; `nextOffset` when the batch is empty. */
@@ -119,53 +69,169 @@ export class RecordBatch implements Iterable<StreamRecord> {
 
   /** Offset of record `index`. */
   offset(index: number): number {
-    this.#check(index);
-    return this.#offsets[index] as number;
+    return this.#index.offsets[this.#at(index)] as number;
   }
 
   /** Timestamp of record `index`. */
   timestamp(index: number): number {
-    this.#check(index);
-    return this.#timestamps[index] as number;
+    return this.#index.timestamps[this.#at(index)] as number;
   }
 
   /** Value of record `index`, without building the record. */
   value(index: number): Buffer | null {
-    this.#check(index);
-    const position = this.#positions[index] as number;
-    const valueBytes = this.#view.getUint32(position, true);
-    if (valueBytes === ABSENT) return null;
-    const keyBytes = this.#view.getUint32(position + 4, true);
-    const start = position + (this.#headerBytes[index] as number) + (keyBytes === ABSENT ? 0 : keyBytes);
-    return this.#bytes.subarray(start, start + valueBytes);
+    return valueAt(this.#index, this.#at(index));
   }
 
   /** Key of record `index`, without building the record. */
   key(index: number): Buffer | null {
-    this.#check(index);
-    const position = this.#positions[index] as number;
-    const keyBytes = this.#view.getUint32(position + 4, true);
-    if (keyBytes === ABSENT) return null;
-    const start = position + (this.#headerBytes[index] as number);
-    return this.#bytes.subarray(start, start + keyBytes);
+    return keyAt(this.#index, this.#at(index));
   }
 
   /** Record `index`, 0 <= index < length. Throws a `RangeError` otherwise. */
   record(index: number): StreamRecord {
+    const at = this.#at(index);
+    const records = this.#index;
     return {
-      offset: this.offset(index),
-      timestamp: this.#timestamps[index] as number,
-      key: this.key(index),
-      value: this.value(index),
-      epoch: this.#epochs[index] as number,
+      offset: records.offsets[at] as number,
+      timestamp: records.timestamps[at] as number,
+      key: keyAt(records, at),
+      value: valueAt(records, at),
+      epoch: records.epochs[at] as number,
     };
+  }
+
+  /** The record with this offset; `undefined` when the batch holds none. */
+  find(offset: number): StreamRecord | undefined {
+    let low = 0;
+    let high = this.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.offset(middle) < offset) low = middle + 1;
+      else high = middle;
+    }
+    return low < this.length && this.offset(low) === offset ? this.record(low) : undefined;
+  }
+
+  /** Index of the first record with this timestamp or a later one; -1 when there is none. */
+  indexOfTimestamp(timestamp: number): number {
+    for (let index = 0; index < this.length; index += 1) {
+      if (this.timestamp(index) >= timestamp) return index;
+    }
+    return -1;
+  }
+
+  /** The first `count` records as a batch. */
+  first(count: number): RecordBatch {
+    if (count >= this.length) return this;
+    return new RecordBatch(this.#index, this.#start, count, this.offset(count));
+  }
+
+  /** The records from `index` on as a batch. */
+  rest(index: number): RecordBatch {
+    return new RecordBatch(this.#index, this.#start + index, Math.max(0, this.length - index), this.nextOffset);
   }
 
   *[Symbol.iterator](): Iterator<StreamRecord> {
     for (let index = 0; index < this.length; index += 1) yield this.record(index);
   }
 
-  #check(index: number): void {
-    if (!(index >= 0 && index < this.length)) throw new RangeError(`record ${index} of a batch of ${this.length}`);
+  #at(index: number): number {
+    if (index >= 0 && index < this.length) return this.#start + index;
+    throw new RangeError(`record ${index} of a batch of ${this.length}`);
   }
+}
+
+function keyAt(records: RecordIndex, at: number): Buffer | null {
+  const position = records.positions[at] as number;
+  const keyBytes = records.view.getUint32(position + 4, true);
+  if (keyBytes === ABSENT) return null;
+  const start = position + (records.headerBytes[at] as number);
+  return records.bytes.subarray(start, start + keyBytes);
+}
+
+function valueAt(records: RecordIndex, at: number): Buffer | null {
+  const position = records.positions[at] as number;
+  const valueBytes = records.view.getUint32(position, true);
+  if (valueBytes === ABSENT) return null;
+  const keyBytes = records.view.getUint32(position + 4, true);
+  const start = position + (records.headerBytes[at] as number) + (keyBytes === ABSENT ? 0 : keyBytes);
+  return records.bytes.subarray(start, start + valueBytes);
+}
+
+/** Walks frames once and notes where the records in a range lie. */
+class RecordDecoder {
+  readonly index: RecordIndex;
+  count = 0;
+  nextOffset: number;
+  readonly #origin: BatchOrigin;
+  readonly #from: number;
+  readonly #to: number;
+
+  constructor(bytes: Uint8Array, origin: BatchOrigin, from: number, to: number) {
+    this.#origin = origin;
+    this.#from = from;
+    this.#to = to;
+    this.nextOffset = from;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    const frames: { header: FrameHeader; at: number }[] = [];
+    let capacity = 0;
+    walkFrames(view, 0, bytes.byteLength, this.#corrupt, (header, at) => {
+      frames.push({ header, at });
+      capacity += header.recordCount;
+      if (header.offsetSpan > 0) this.nextOffset = origin.baseOffset + header.firstOffset + header.offsetSpan;
+    });
+    this.index = {
+      bytes: Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength),
+      view,
+      positions: new Uint32Array(capacity),
+      offsets: new Float64Array(capacity),
+      timestamps: new Float64Array(capacity),
+      epochs: new Uint32Array(capacity),
+      headerBytes: new Uint8Array(capacity),
+    };
+    for (const { header, at } of frames) {
+      if (header.kind === FRAME_KIND.records) this.#addFrame(header, at);
+    }
+  }
+
+  #addFrame(header: FrameHeader, at: number): void {
+    const { view } = this.index;
+    const frameEnd = at + header.frameBytes;
+    const sparse = (header.flags & FRAME_FLAG.sparse) !== 0;
+    const headerBytes = recordHeaderBytes(header);
+    let position = at + FRAME_HEADER_BYTES + header.extensionBytes;
+    let previous = -1;
+    for (let index = 0; index < header.recordCount; index += 1) {
+      if (position + headerBytes > frameEnd) throw this.#corrupt('a record header outside its frame', position);
+      const valueBytes = view.getUint32(position, true);
+      const keyBytes = view.getUint32(position + 4, true);
+      const content = (valueBytes === ABSENT ? 0 : valueBytes) + (keyBytes === ABSENT ? 0 : keyBytes);
+      const end = position + headerBytes + content;
+      if (end > frameEnd) throw this.#corrupt(`a record of ${content} bytes outside its frame`, position);
+      const delta = sparse ? view.getUint32(position + 12, true) : index;
+      if (delta <= previous || delta >= header.offsetSpan) throw this.#corrupt('record offsets out of order', position);
+      previous = delta;
+      this.#addRecord(header, position, headerBytes, delta);
+      position = (end + RECORD_ALIGNMENT - 1) & ~(RECORD_ALIGNMENT - 1);
+    }
+  }
+
+  #addRecord(header: FrameHeader, position: number, headerBytes: number, delta: number): void {
+    const offset = this.#origin.baseOffset + header.firstOffset + delta;
+    if (offset < this.#from || offset >= this.#to) return;
+    const { index, count } = this;
+    index.positions[count] = position;
+    index.offsets[count] = offset;
+    index.timestamps[count] = header.timestamp + index.view.getInt32(position + 8, true);
+    index.epochs[count] = header.epoch;
+    index.headerBytes[count] = headerBytes;
+    this.count = count + 1;
+  }
+
+  readonly #corrupt = (problem: string, at: number): MillraceError => {
+    const { name } = this.#origin;
+    return new MillraceError('ERR_MILLRACE_SEGMENT_CORRUPT', `${name}: ${problem} at byte ${at} of its frames`, {
+      details: { file: name, position: at },
+    });
+  };
 }

@@ -3,14 +3,16 @@
  * settles acknowledgements when the WAL worker publishes durability, and lets appends wait while the ring is full.
  */
 import type { Clock } from '../base/clock.ts';
+import { Signal } from '../base/signal.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { BLOCK_BYTES_TARGET } from '../limits/limits.ts';
 import { Memtable } from '../memtable/memtable.ts';
 import { BLOCK_HEADER_BYTES } from '../ring/block-format.ts';
 import type { Doorbell } from '../ring/doorbell.ts';
-import { logPosition, type RingGeometry } from '../ring/geometry.ts';
+import { logPosition, type RingGeometry, slotBase } from '../ring/geometry.ts';
 import { type LaneIdentity, type LaneStart, RingProducer, type SealedSlot } from '../ring/producer.ts';
 import { FRAME_HEADER_BYTES, recordBytes } from '../record/frame-format.ts';
+import type { FrameHeader } from '../record/frame-reader.ts';
 import type { RecordInput, RecordValue } from '../record/record-input.ts';
 import { checkTimestamp, checkValue, isBareValue, keyBytes, valueRoom } from '../record/record-input.ts';
 import { AckQueue } from './ack-queue.ts';
@@ -74,6 +76,9 @@ export class Lane {
   #durableBlocks: number;
   /** Log position up to which everything is durable. */
   #durableEnd: number;
+  /** In log order. */
+  #durableWaits: { readonly logEnd: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
+  readonly #released = new Signal();
   #closeScheduled = false;
   #waiting = false;
   #now = 0;
@@ -171,11 +176,33 @@ export class Lane {
     return this.producer.sealSlot();
   }
 
+  /** Takes over a frame that recovery found in the ring. Recovered frames are durable. */
+  recover(header: FrameHeader, slotSequence: number, at: number): void {
+    const position = at - slotBase(this.#options.geometry, slotSequence);
+    this.memtable.add(header.streamId, header.firstOffset, logPosition(slotSequence, position));
+  }
+
+  /** Resolves when everything before `logEnd` is durable; rejects when it never will be. */
+  whenDurable(logEnd: number): Promise<void> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (logEnd <= this.#durableEnd) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#durableWaits.push({ logEnd, resolve, reject });
+    });
+  }
+
+  /** Resolves when no append waits for room in the ring; rejects when the lane fails. */
+  async drained(): Promise<void> {
+    while (this.#queue.length > 0) await this.#released.wait();
+    if (this.#failure !== undefined) throw this.#failure;
+  }
+
   /** A flushed filling is free: forgets its frames and lets waiting appends go on. */
   release(slotSequence: number): void {
     this.memtable.dropThrough(slotSequence);
     this.producer.release(slotSequence);
-    this.#drainQueue();
+    if (this.#failure === undefined) this.#drainQueue();
+    this.#released.notify();
   }
 
   /** Fail stop: rejects everything that waits and everything to come. Reads go on. */
@@ -185,6 +212,8 @@ export class Lane {
     this.#acks.rejectAll(error);
     for (const { reject } of this.#queue.splice(0)) reject(error);
     this.#queuedBytes = 0;
+    for (const { reject } of this.#durableWaits.splice(0)) reject(error);
+    this.#released.notify();
     this.#observer.pending(false);
     this.#observer.durable();
   }
@@ -243,6 +272,7 @@ export class Lane {
   }
 
   #drainQueue(): void {
+    this.#now = this.#options.clock.now();
     let drained = 0;
     for (const append of this.#queue) {
       if (append.index === 0) append.firstOffset = append.stream.nextOffset;
@@ -302,6 +332,9 @@ export class Lane {
     const logEnd = this.#acks.settle(this.#durableBlocks);
     if (logEnd === undefined) return;
     this.#durableEnd = logEnd;
+    while (this.#durableWaits[0] !== undefined && this.#durableWaits[0].logEnd <= logEnd) {
+      this.#durableWaits.shift()?.resolve();
+    }
     this.#observer.durable();
   }
 }

@@ -1,6 +1,6 @@
 /** The slot files of a lane: their names, their birth, and how they are opened for writing. */
 import { join } from 'node:path';
-import { PAGE_BYTES } from '../base/bytes.ts';
+import { PAGE_BYTES, viewOf } from '../base/bytes.ts';
 import type { FileHandle, FileSystem } from '../base/file-system.ts';
 import { isSystemError } from '../base/node-file-system.ts';
 import { allocatePages } from '../base/page-memory.ts';
@@ -8,7 +8,7 @@ import { xxh64 } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
 import type { RingGeometry } from '../ring/geometry.ts';
-import { writeSlotHeader } from './slot-format.ts';
+import { readSlotHeader, SLOT_CHECKED_BYTES, SLOT_MAGIC, writeSlotHeader } from './slot-format.ts';
 
 const NAME = /^lane-(\d{3})-slot-(\d{3})\.wal$/;
 const TEMPORARY_SUFFIX = '.tmp';
@@ -27,6 +27,27 @@ export function slotFileName(lane: number, slotIndex: number): string {
 export function parseSlotFileName(name: string): SlotFileName | undefined {
   const match = NAME.exec(name);
   return match === null ? undefined : { lane: Number(match[1]), slotIndex: Number(match[2]) };
+}
+
+/**
+ * The geometry that a lane's files were made with, read from the first one whose header can be read; `undefined` when
+ * none can. Recovery judges the files themselves.
+ */
+export function existingGeometry(fileSystem: FileSystem, directory: string, lane: number): RingGeometry | undefined {
+  for (const name of fileSystem.listSync(directory).sort()) {
+    if (parseSlotFileName(name)?.lane !== lane) continue;
+    const page = new Uint8Array(PAGE_BYTES);
+    const file = fileSystem.openSync(join(directory, name), { access: 'read' });
+    try {
+      if (file.readSync(page, 0, PAGE_BYTES, 0) !== PAGE_BYTES) continue;
+    } finally {
+      file.closeSync();
+    }
+    const header = readSlotHeader(viewOf(page));
+    if (header.magic !== SLOT_MAGIC || xxh64(page.subarray(0, SLOT_CHECKED_BYTES)) !== header.checksum) continue;
+    return { slots: header.slots, slotBytes: header.slotBytes };
+  }
+  return undefined;
 }
 
 /** How a lane's writes become durable; reported in `stats().wal`. */

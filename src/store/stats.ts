@@ -1,0 +1,53 @@
+/** What `store.stats()` tells: plain data, safe to print or send. */
+import type { CoordinatorStats } from '../coordinator/coordinator.ts';
+import type { FlushCounters } from '../flush/scheduler.ts';
+import type { RecoveryReport } from '../wal/recovery.ts';
+import type { StoreParts } from './store.ts';
+
+export interface StoreStats {
+  /** The coordinator's counts of streams, runs and objects. */
+  readonly objects: CoordinatorStats;
+  /** The ring; `undefined` in a read-only store. */
+  readonly ring:
+    | {
+        readonly slots: number;
+        readonly slotBytes: number;
+        /** Slots that hold records which are in no segment yet. */
+        readonly slotsInUse: number;
+        /** Bytes of appends that wait for room. */
+        readonly queuedBytes: number;
+        /** Streams with records in the ring. */
+        readonly streams: number;
+      }
+    | undefined;
+  readonly wal:
+    | {
+        /** O_DIRECT and O_DSYNC, or buffered writes followed by a sync. */
+        readonly mode: 'starting' | 'direct' | 'buffered';
+        /** Blocks closed since the store was made. */
+        readonly blocks: number;
+        /** Why appends are refused; `undefined` while they are not. */
+        readonly failure: string | undefined;
+      }
+    | undefined;
+  readonly flush: Readonly<FlushCounters> | undefined;
+  /** What opening found in the WAL. */
+  readonly recovery: RecoveryReport | undefined;
+}
+
+export async function statsOf(parts: StoreParts): Promise<StoreStats> {
+  const { writer, coordinator, recovery } = parts;
+  const lane = writer?.lane;
+  return {
+    objects: await coordinator.stats(),
+    ring: lane && {
+      ...lane.producer.geometry,
+      slotsInUse: lane.producer.slotsInUse,
+      queuedBytes: lane.queuedBytes,
+      streams: lane.memtable.streamCount,
+    },
+    wal: writer && { mode: writer.mode, blocks: writer.lane.producer.blockSequence, failure: writer.lane.failure?.code },
+    flush: writer && { ...writer.flush.counters },
+    recovery,
+  };
+}

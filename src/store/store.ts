@@ -1,0 +1,222 @@
+/** A store as users hold it. */
+import type { Clock } from '../base/clock.ts';
+import { Signal } from '../base/signal.ts';
+import type { Coordinator } from '../coordinator/coordinator.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
+import type { ObjectStore } from '../object/object-store.ts';
+import type { Compression, StreamDescription } from '../record/stream-config.ts';
+import { checkStreamName } from '../stream/name.ts';
+import { SegmentAccess } from '../stream/segment-access.ts';
+import { Stream, type StreamContext } from '../stream/stream.ts';
+import { configOf, type StreamOptions } from '../stream/stream-options.ts';
+import type { RecoveryReport } from '../wal/recovery.ts';
+import { Janitor } from './janitor.ts';
+import type { StoreLock } from './lock.ts';
+import type { Settings } from './options.ts';
+import { type StoreStats, statsOf } from './stats.ts';
+import { verifyStore, type VerifyReport } from './verify.ts';
+import type { WriterSide } from './writer-side.ts';
+
+/** What `open` has put together. */
+export interface StoreParts {
+  readonly settings: Settings;
+  readonly storeId: Uint8Array;
+  readonly coordinator: Coordinator;
+  readonly objects: ObjectStore;
+  readonly clock: Clock;
+  readonly progress: Signal;
+  /** Absent in a read-only store. */
+  readonly writer: WriterSide | undefined;
+  readonly lock: StoreLock | undefined;
+  readonly closePool: () => Promise<void>;
+  /** What recovery found; `undefined` in a read-only store. */
+  readonly recovery: RecoveryReport | undefined;
+  /** Next offsets by stream id at open, recovered frames included. */
+  readonly nextOffsets: Float64Array;
+  /** Streams whose codec is not the default: the flush reads it. */
+  readonly compression: Map<number, Compression>;
+}
+
+/** How often a read-only store looks for what the writer has committed. */
+const REFRESH_INTERVAL = 100;
+
+export class Store implements AsyncDisposable {
+  readonly #parts: StoreParts;
+  readonly #segments: SegmentAccess;
+  readonly #streams = new Map<string, Stream>();
+  readonly #opening = new Map<string, Promise<Stream>>();
+  readonly #context: StreamContext;
+  readonly #janitor: Janitor | undefined;
+  readonly #refresh: NodeJS.Timeout | undefined;
+  #closing: Promise<void> | undefined;
+
+  /** @internal */
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
+    this.#segments = new SegmentAccess(parts.objects, parts.storeId, parts.settings.cacheBytes);
+    this.#context = this.#makeContext();
+    if (parts.writer === undefined) {
+      this.#refresh = setInterval(() => {
+        parts.coordinator.refresh().then(
+          () => {
+            parts.progress.notify();
+          },
+          () => undefined,
+        );
+      }, REFRESH_INTERVAL);
+      this.#refresh.unref();
+    } else {
+      this.#janitor = new Janitor(parts.coordinator, parts.objects);
+      this.#janitor.start();
+    }
+  }
+
+  /**
+   * The stream of that name; a writable store makes it, with `options`, when there is none. An existing stream keeps what
+   * `options` leave out and takes over what they give.
+   */
+  async stream(name: string, options: StreamOptions = {}): Promise<Stream> {
+    this.#check();
+    checkStreamName(name);
+    const config = configOf(options);
+    const known = this.#streams.get(name);
+    const stream = known ?? (await this.#open(name, config));
+    if (Object.keys(options).length > 0 && this.#parts.writer !== undefined) {
+      const wanted = configOf(options, stream.config);
+      if (JSON.stringify(wanted) !== JSON.stringify(stream.config)) await stream.configure(options);
+    }
+    return stream;
+  }
+
+  /** All streams, by name. */
+  async streams(): Promise<StreamDescription[]> {
+    this.#check();
+    const streams = await this.#parts.coordinator.streams();
+    return streams.sort((left, right) => (left.name < right.name ? -1 : 1));
+  }
+
+  /** Deletes a stream and its records. Returns false when there is none of that name. */
+  async deleteStream(name: string): Promise<boolean> {
+    this.#check();
+    checkStreamName(name);
+    const writer = this.#writer();
+    const description = await this.#parts.coordinator.findStream(name);
+    if (description === undefined) return false;
+    this.#streams.get(name)?.markDeleted();
+    this.#streams.delete(name);
+    const deleted = await this.#parts.coordinator.deleteStream(description.streamId);
+    writer.lane.memtable.dropStream(description.streamId);
+    this.#parts.compression.delete(description.streamId);
+    return deleted;
+  }
+
+  /** Resolves when everything acknowledged so far is in segments. */
+  async flush(): Promise<void> {
+    this.#check();
+    await this.#writer().flushAll();
+  }
+
+  /** Checks every invariant, and every byte of every segment against its checksums. */
+  async verify(progress?: (doneBytes: number, totalBytes: number) => void): Promise<VerifyReport> {
+    this.#check();
+    return verifyStore(this.#parts.coordinator, this.#parts.objects, this.#parts.storeId, progress);
+  }
+
+  /** Counters and gauges as plain data. */
+  async stats(): Promise<StoreStats> {
+    this.#check();
+    return statsOf(this.#parts);
+  }
+
+  /** Flushes, releases everything, and lets another process in. Appends still waiting are made durable first. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #close(): Promise<void> {
+    const { writer, coordinator, objects, lock, closePool, progress } = this.#parts;
+    clearInterval(this.#refresh);
+    progress.notify();
+    try {
+      await this.#janitor?.stop();
+      await writer?.close();
+    } finally {
+      await closePool();
+      await coordinator.close();
+      await objects.close();
+      await lock?.release();
+    }
+  }
+
+  #open(name: string, config: ReturnType<typeof configOf>): Promise<Stream> {
+    const opening = this.#opening.get(name);
+    if (opening !== undefined) return opening;
+    const made = this.#make(name, config).finally(() => this.#opening.delete(name));
+    this.#opening.set(name, made);
+    return made;
+  }
+
+  async #make(name: string, config: ReturnType<typeof configOf>): Promise<Stream> {
+    const { coordinator, writer, nextOffsets, compression } = this.#parts;
+    const description =
+      writer === undefined
+        ? await coordinator.findStream(name)
+        : (await coordinator.createStream(name, config)).stream;
+    if (description === undefined) {
+      throw new MillraceError('ERR_MILLRACE_STREAM_NOT_FOUND', `there is no stream ${JSON.stringify(name)}`, {
+        details: { stream: name },
+      });
+    }
+    const { streamId } = description;
+    if (description.config.compression !== 'lz4') compression.set(streamId, description.config.compression);
+    const { nextOffset } = await coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
+    const state = { streamId, nextOffset: Math.max(nextOffset, nextOffsets[streamId] ?? 0), epoch: 0 };
+    const stream = new Stream(description, state, this.#context);
+    this.#streams.set(name, stream);
+    return stream;
+  }
+
+  #makeContext(): StreamContext {
+    const { coordinator, writer, progress, compression } = this.#parts;
+    const lane = writer?.lane;
+    return {
+      coordinator,
+      segments: this.#segments,
+      progress,
+      unflushed: {
+        firstOffset: (streamId) => lane?.memtable.firstOffset(streamId),
+        read: (streamId, offset, maxBytes) => lane?.memtable.read(streamId, offset, lane.durableEnd, maxBytes),
+      },
+      check: () => {
+        this.#check();
+      },
+      writer: () => this.#writer().lane,
+      durableNextOffset: (streamId) => lane?.memtable.durableNextOffset(streamId, lane.durableEnd),
+      unflushedTotals: (streamId) =>
+        lane?.memtable.totals(streamId, lane.durableEnd) ?? { records: 0, userBytes: 0 },
+      flush: () => this.flush(),
+      configured: ({ streamId, config }) => {
+        if (config.compression === 'lz4') compression.delete(streamId);
+        else compression.set(streamId, config.compression);
+      },
+    };
+  }
+
+  #check(): void {
+    if (this.#closing !== undefined) throw new MillraceError('ERR_MILLRACE_CLOSED', 'the store was closed');
+  }
+
+  #writer(): WriterSide {
+    const { writer } = this.#parts;
+    if (writer === undefined) {
+      throw new MillraceError('ERR_MILLRACE_READ_ONLY', 'the store was opened with `readOnly: true`');
+    }
+    return writer;
+  }
+}
+

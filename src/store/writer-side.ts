@@ -1,0 +1,158 @@
+/**
+ * Everything of a store that writes: the lane with its ring, the WAL worker, and the flush that empties the ring into
+ * segments. A read-only store has none of it.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Signal } from '../base/signal.ts';
+import type { Coordinator } from '../coordinator/coordinator.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
+import { FlushScheduler } from '../flush/scheduler.ts';
+import type { JobRunner } from '../flush/job-runner.ts';
+import type { ObjectStoreDescriptor } from '../object/object-store.ts';
+import { allocateDoorbell, Doorbell } from '../ring/doorbell.ts';
+import { logPosition, type RingGeometry } from '../ring/geometry.ts';
+import type { SealedSlot } from '../ring/producer.ts';
+import type { Compression } from '../record/stream-config.ts';
+import { Lane } from '../stream/lane.ts';
+import type { RecoveredLane } from '../wal/recovery.ts';
+import type { Settings } from './options.ts';
+import { WalThread } from './wal-thread.ts';
+
+export interface WriterSideOptions {
+  readonly settings: Settings;
+  readonly storeId: Uint8Array;
+  readonly walDirectory: string;
+  readonly ring: SharedArrayBuffer;
+  readonly geometry: RingGeometry;
+  readonly recovered: RecoveredLane;
+  /** Next offset by stream id, recovered frames included. */
+  readonly nextOffsets: Float64Array;
+  readonly coordinator: Coordinator;
+  readonly runner: JobRunner;
+  readonly objects: ObjectStoreDescriptor;
+  readonly clock: Clock;
+  readonly compression: () => ReadonlyMap<number, Compression>;
+  /** Notified when more is durable. */
+  readonly progress: Signal;
+}
+
+const LANE = 0;
+
+export class WriterSide {
+  readonly lane: Lane;
+  readonly flush: FlushScheduler;
+  readonly #options: WriterSideOptions;
+  readonly #wal: WalThread;
+  /** When the current filling is flushed although it is not full. */
+  #ageTimer: NodeJS.Timeout | undefined;
+  #mode: 'starting' | 'direct' | 'buffered' = 'starting';
+
+  constructor(options: WriterSideOptions) {
+    this.#options = options;
+    const { settings, recovered, geometry, ring, storeId, clock } = options;
+    const doorbell = allocateDoorbell();
+    this.flush = new FlushScheduler({
+      coordinator: options.coordinator,
+      runner: options.runner,
+      objects: options.objects,
+      storeId,
+      clock,
+      compression: options.compression,
+      committed: (_lane, slot) => {
+        this.lane.release(slot.slotSequence);
+      },
+      failed: (error) => {
+        this.fail(error);
+      },
+      sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+    });
+    this.lane = new Lane(
+      {
+        ring,
+        geometry,
+        identity: { lane: LANE, storeId },
+        start: recovered.start,
+        released: recovered.released,
+        doorbell: new Doorbell(doorbell),
+        clock,
+        maxRecordBytes: settings.maxRecordBytes,
+        maxQueuedBytes: settings.wal.maxQueuedBytes,
+      },
+      {
+        sealed: (slot) => {
+          this.#sealed(slot);
+        },
+        durable: () => {
+          this.#startAge();
+          options.progress.notify();
+        },
+        pending: (waiting) => {
+          this.#wal.keepAlive(waiting);
+        },
+      },
+    );
+    for (const { header, slotSequence, at } of recovered.frames) this.lane.recover(header, slotSequence, at);
+    this.#wal = new WalThread(
+      {
+        directory: options.walDirectory,
+        doorbell,
+        lanes: [{ lane: LANE, ring, geometry, start: recovered.start, nextOffsets: options.nextOffsets }],
+      },
+      {
+        ready: (mode) => {
+          this.#mode = mode;
+        },
+        failed: (error) => {
+          this.fail(error);
+        },
+      },
+    );
+    for (const slot of recovered.fillings) this.flush.add({ lane: LANE, ring, geometry }, slot, Promise.resolve());
+  }
+
+  /** How writes become durable; `starting` until the WAL worker has probed its files. */
+  get mode(): 'starting' | 'direct' | 'buffered' {
+    return this.#mode;
+  }
+
+  /** Moves everything appended so far into segments. */
+  async flushAll(): Promise<void> {
+    await this.lane.drained();
+    this.lane.seal();
+    await this.flush.drain();
+  }
+
+  /** Appends are refused from now on; what was acknowledged is safe. */
+  fail(error: MillraceError): void {
+    clearTimeout(this.#ageTimer);
+    this.lane.fail(error);
+  }
+
+  /** Flushes, then stops the WAL worker. */
+  async close(): Promise<void> {
+    try {
+      if (this.lane.failure === undefined) await this.flushAll();
+    } finally {
+      clearTimeout(this.#ageTimer);
+      await this.#wal.stop();
+      this.lane.fail(new MillraceError('ERR_MILLRACE_CLOSED', 'the store was closed'));
+    }
+  }
+
+  #sealed(slot: SealedSlot): void {
+    clearTimeout(this.#ageTimer);
+    this.#ageTimer = undefined;
+    const durable = this.lane.whenDurable(logPosition(slot.slotSequence, slot.endPosition));
+    this.flush.add({ lane: LANE, ring: this.#options.ring, geometry: this.#options.geometry }, slot, durable);
+  }
+
+  #startAge(): void {
+    if (this.#ageTimer !== undefined || this.lane.failure !== undefined) return;
+    if (this.lane.producer.slotUsedBytes === 0) return;
+    this.#ageTimer = setTimeout(() => {
+      this.#ageTimer = undefined;
+      this.lane.seal();
+    }, this.#options.settings.wal.flushInterval);
+    this.#ageTimer.unref();
+  }
+}

@@ -1,0 +1,153 @@
+/**
+ * Reads a stream in batches, seamlessly across segments and memtable. Each step asks anew where the next offset lies, so
+ * flushes, merges and deletions may happen between any two steps: an offset is in the memtable until the coordinator has
+ * its run, and an object that was replaced meanwhile is looked up again.
+ */
+import { assert } from '../base/assert.ts';
+import type { Signal } from '../base/signal.ts';
+import type { Coordinator } from '../coordinator/coordinator.ts';
+import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
+import { MIB } from '../limits/limits.ts';
+import { RecordBatch } from '../record/record-batch.ts';
+import type { ReadOptions } from './read-options.ts';
+import type { SegmentAccess } from './segment-access.ts';
+
+/** Bytes copied from the memtable at once. */
+const MEMTABLE_READ_BYTES: number = MIB;
+/** Coordinates asked for at once. */
+const FIND_LIMITS = { maxRuns: 64, maxBytes: 64 * MIB };
+/** Lookups of the same offset that may find its object gone before that is an error. */
+const LOST_OBJECT_ATTEMPTS = 5;
+
+/** The durable records that are in no segment yet. */
+export interface UnflushedRecords {
+  /** First offset held; `undefined` when none is. */
+  firstOffset(streamId: number): number | undefined;
+  /** Durable frames from the one that covers `offset` on; `undefined` when none does. */
+  read(streamId: number, offset: number, maxBytes: number): Uint8Array | undefined;
+}
+
+/** What a cursor reads from. */
+export interface BatchSource {
+  readonly coordinator: Coordinator;
+  readonly segments: SegmentAccess;
+  readonly unflushed: UnflushedRecords;
+  /** Notified when more is durable, and when the store closes. */
+  readonly progress: Signal;
+  /** Throws when the store can no longer be read. */
+  check(): void;
+}
+
+export interface CursorTarget {
+  readonly streamId: number;
+  readonly name: string;
+}
+
+/** Yields every record from `from` on, in batches that are never empty. */
+export async function* readBatchesFrom(
+  source: BatchSource,
+  target: CursorTarget,
+  from: number,
+  options: ReadOptions,
+): AsyncGenerator<RecordBatch> {
+  const { signal } = options;
+  const wake = (): void => {
+    source.progress.notify();
+  };
+  signal?.addEventListener('abort', wake, { once: true });
+  try {
+    yield* cursor(source, target, from, options);
+  } finally {
+    signal?.removeEventListener('abort', wake);
+  }
+}
+
+async function* cursor(
+  source: BatchSource,
+  target: CursorTarget,
+  from: number,
+  options: ReadOptions,
+): AsyncGenerator<RecordBatch> {
+  let offset = from;
+  let lostObjects = 0;
+  for (;;) {
+    checkReadable(source, options);
+    // Taken before looking, so that what becomes durable in between is not slept through.
+    const progress = source.progress.wait();
+    const before = offset;
+    try {
+      for await (const batch of step(source, target, offset, options)) {
+        offset = batch.nextOffset;
+        lostObjects = 0;
+        if (batch.length > 0) yield batch;
+        checkReadable(source, options);
+      }
+    } catch (error) {
+      // Compaction replaced the object after its coordinate was read and its grace has passed: ask again.
+      if (!isMillraceError(error, 'ERR_MILLRACE_OBJECT_NOT_FOUND') || lostObjects === LOST_OBJECT_ATTEMPTS) throw error;
+      lostObjects += 1;
+      await source.coordinator.refresh();
+      continue;
+    }
+    if (offset > before) continue;
+    if (options.follow !== true) return;
+    await progress;
+  }
+}
+
+function checkReadable(source: BatchSource, { signal }: ReadOptions): void {
+  source.check();
+  if (signal?.aborted === true) {
+    throw new MillraceError('ERR_MILLRACE_ABORTED', 'the reading was aborted', { cause: signal.reason as unknown });
+  }
+}
+
+/** What can be read at `offset` right now; nothing when it is the end. */
+async function* step(
+  source: BatchSource,
+  target: CursorTarget,
+  offset: number,
+  options: ReadOptions,
+): AsyncGenerator<RecordBatch> {
+  const { streamId, name } = target;
+  const unflushed = source.unflushed.firstOffset(streamId);
+  if (unflushed !== undefined && offset >= unflushed) {
+    const frames = source.unflushed.read(streamId, offset, MEMTABLE_READ_BYTES);
+    if (frames === undefined) return;
+    yield RecordBatch.decode(frames, { name: `the memtable of ${name}`, baseOffset: 0 }, offset, Infinity);
+    return;
+  }
+  const found = await source.coordinator.findRuns(streamId, offset, FIND_LIMITS);
+  let next = offset;
+  if (offset < found.firstOffset) {
+    next = skipTrimmed(target, offset, found.firstOffset, options);
+  }
+  for (const run of found.runs) {
+    for await (const batch of source.segments.scan(run, next)) {
+      assert(batch.nextOffset > next, 'a batch moves on');
+      next = batch.nextOffset;
+      yield batch;
+    }
+    // The rest of a run may hold no records, after key compaction or a salvage.
+    if (run.endOffset > next) {
+      next = run.endOffset;
+      yield emptyBatch(next);
+    }
+  }
+}
+
+function skipTrimmed(target: CursorTarget, offset: number, firstOffset: number, options: ReadOptions): number {
+  if (options.onTrimmed !== 'skip') {
+    throw new MillraceError(
+      'ERR_MILLRACE_OFFSET_OUT_OF_RANGE',
+      `${target.name}: offset ${offset} was removed, the stream starts at ${firstOffset}: read from there, or with onTrimmed: 'skip'`,
+      { details: { stream: target.name, offset, firstOffset } },
+    );
+  }
+  options.skipped?.(offset, firstOffset);
+  return firstOffset;
+}
+
+function emptyBatch(nextOffset: number): RecordBatch {
+  return RecordBatch.decode(new Uint8Array(0), { name: '', baseOffset: 0 }, nextOffset, nextOffset);
+}

@@ -1,0 +1,157 @@
+/**
+ * Records out of segments. A scan streams a run from its coordinate and keeps nothing; a point read goes through the
+ * footer, and the footers and chunks it touched stay in a cache bounded by bytes.
+ */
+import { assert } from '../base/assert.ts';
+import type { FoundRun } from '../coordinator/coordinator.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
+import type { ObjectStore } from '../object/object-store.ts';
+import { RecordBatch } from '../record/record-batch.ts';
+import { chunkBody, type StoredChunk } from '../segment/chunk-reader.ts';
+import { streamChunks } from '../segment/chunk-stream.ts';
+import { SegmentReader } from '../segment/reader.ts';
+import type { SegmentSource } from '../segment/source.ts';
+
+/** A run up to this size is read whole rather than through its segment's footer. */
+const WHOLE_RUN_BYTES = 512 * 1024;
+/** Footers kept open. */
+const READERS_MAX = 64;
+
+interface CachedBatch {
+  readonly batch: RecordBatch;
+  readonly bytes: number;
+}
+
+export class SegmentAccess {
+  readonly #objects: ObjectStore;
+  readonly #storeId: Uint8Array;
+  readonly #cacheBytes: number;
+  readonly #readers = new Map<string, Promise<SegmentReader>>();
+  /** Insertion order is use order. */
+  readonly #batches = new Map<string, CachedBatch>();
+  #cachedBytes = 0;
+
+  constructor(objects: ObjectStore, storeId: Uint8Array, cacheBytes: number) {
+    this.#objects = objects;
+    this.#storeId = storeId;
+    this.#cacheBytes = cacheBytes;
+  }
+
+  /** The run's batches from the one that covers `from` on, with records in [`from`, run end). */
+  async *scan(run: FoundRun, from: number): AsyncGenerator<RecordBatch> {
+    const place = await this.#startOf(run, from);
+    const source = this.#sourceOf(run);
+    const { objectKey, streamId, firstOffset } = run;
+    const base = firstOffset;
+    for await (const chunk of streamChunks(source, { objectKey, streamId, ...place, base })) {
+      const { header } = chunk;
+      if (header.recordCount === 0 || header.firstOffset + header.offsetSpan <= from) continue;
+      if (header.firstOffset >= run.endOffset) return;
+      yield batchOf(chunk, from, run.endOffset);
+    }
+  }
+
+  /** The batch that covers `offset`, through the cache; `undefined` when the run holds no record there. */
+  async find(run: FoundRun, offset: number): Promise<RecordBatch | undefined> {
+    const reader = await this.#reader(run.objectKey);
+    const entry = reader.footer.findRunAt(run.byteOffset);
+    if (entry === undefined) throw missingRun(run);
+    const index = reader.footer.chunkForOffset(entry, entry.relative ? offset - run.firstOffset : offset);
+    if (index === undefined) return undefined;
+    const name = `${run.objectKey}:${index}`;
+    const cached = this.#batches.get(name);
+    if (cached !== undefined) {
+      this.#batches.delete(name);
+      this.#batches.set(name, cached);
+      return cached.batch;
+    }
+    const chunk = await reader.chunk(index, run.firstOffset);
+    const batch = batchOf(chunk, 0, run.endOffset);
+    this.#keep(name, batch, chunk.header.rawBytes);
+    return batch;
+  }
+
+  /** First offset of the first chunk of the run with a record at or after `timestamp`. */
+  async findTimestamp(run: FoundRun, timestamp: number): Promise<number | undefined> {
+    const reader = await this.#reader(run.objectKey);
+    const entry = reader.footer.findRunAt(run.byteOffset);
+    if (entry === undefined) throw missingRun(run);
+    const index = reader.footer.chunkForTimestamp(entry, timestamp);
+    if (index === undefined) return undefined;
+    const first = reader.footer.chunkFirstOffset(index);
+    return entry.relative ? run.firstOffset + first : first;
+  }
+
+  /** Where to start streaming: at the run's first chunk, or at the right one when skipping is worth a footer. */
+  async #startOf(run: FoundRun, from: number): Promise<{ position: number; length: number }> {
+    const whole = { position: run.byteOffset, length: run.byteLength };
+    if (from <= run.firstOffset || run.byteLength <= WHOLE_RUN_BYTES) return whole;
+    const reader = await this.#reader(run.objectKey);
+    const entry = reader.footer.findRunAt(run.byteOffset);
+    if (entry === undefined) throw missingRun(run);
+    const index = reader.footer.chunkForOffset(entry, entry.relative ? from - run.firstOffset : from);
+    if (index === undefined) return whole;
+    const position = reader.footer.chunkPosition(index);
+    return { position, length: run.byteOffset + run.byteLength - position };
+  }
+
+  #sourceOf(run: FoundRun): SegmentSource {
+    return {
+      size: run.byteOffset + run.byteLength,
+      read: (position, length) => this.#objects.read(run.objectKey, position, length),
+    };
+  }
+
+  #reader(objectKey: string): Promise<SegmentReader> {
+    const open = this.#readers.get(objectKey);
+    if (open !== undefined) {
+      this.#readers.delete(objectKey);
+      this.#readers.set(objectKey, open);
+      return open;
+    }
+    const opening = this.#open(objectKey);
+    this.#readers.set(objectKey, opening);
+    opening.catch(() => this.#readers.delete(objectKey));
+    if (this.#readers.size > READERS_MAX) {
+      const [oldest] = this.#readers.keys();
+      if (oldest !== undefined) this.#readers.delete(oldest);
+    }
+    return opening;
+  }
+
+  async #open(objectKey: string): Promise<SegmentReader> {
+    const size = await this.#objects.size(objectKey);
+    if (size === undefined) {
+      throw new MillraceError('ERR_MILLRACE_OBJECT_NOT_FOUND', `${objectKey}: the object store does not hold it`, {
+        details: { objectKey },
+      });
+    }
+    const source = { size, read: (position: number, length: number) => this.#objects.read(objectKey, position, length) };
+    return SegmentReader.open(source, { objectKey, storeId: this.#storeId });
+  }
+
+  #keep(name: string, batch: RecordBatch, bytes: number): void {
+    if (bytes > this.#cacheBytes) return;
+    this.#batches.set(name, { batch, bytes });
+    this.#cachedBytes += bytes;
+    for (const [oldest, cached] of this.#batches) {
+      if (this.#cachedBytes <= this.#cacheBytes) break;
+      this.#batches.delete(oldest);
+      this.#cachedBytes -= cached.bytes;
+    }
+    assert(this.#cachedBytes >= 0, 'cached bytes are counted once');
+  }
+}
+
+function batchOf(chunk: StoredChunk, from: number, to: number): RecordBatch {
+  const { objectKey, position, header } = chunk;
+  return RecordBatch.decode(chunkBody(chunk), { name: `${objectKey}@${position}`, baseOffset: header.frameBase }, from, to);
+}
+
+function missingRun(run: FoundRun): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_SEGMENT_CORRUPT',
+    `${run.objectKey}: no run at ${run.byteOffset}, where the manifest has one of stream ${run.streamId}`,
+    { details: { objectKey: run.objectKey, position: run.byteOffset, streamId: run.streamId } },
+  );
+}
