@@ -18,6 +18,7 @@ import {
   NO_TIMESTAMP,
   objectKeyHash,
   RUN_BYTES,
+  RUN_FLAG,
   SEGMENT_HEADER_BYTES,
   SEGMENT_VERSION,
   STORE_ID_BYTES,
@@ -131,8 +132,8 @@ function checkRunTable(footer: SegmentFooter, position: number, objectKey: strin
   let last: FooterRun | undefined;
   let index = 0;
   for (const run of footer.listRuns()) {
-    const problem = placeProblem(run, byteOffset, firstChunk, footer) ?? summaryProblem(run)
-      ?? followProblem(run, last) ?? indexProblem(run, footer);
+    const problem = flagsProblem(footer.runFlags(index)) ?? placeProblem(run, byteOffset, firstChunk, footer)
+      ?? summaryProblem(run) ?? followProblem(run, last) ?? indexProblem(run, footer);
     if (problem !== undefined) {
       const at = position + FOOTER_HEADER_BYTES + index * RUN_BYTES;
       throw segmentCorrupt(objectKey, at, `run ${index} of stream ${run.streamId} claims ${problem}`);
@@ -146,6 +147,10 @@ function checkRunTable(footer: SegmentFooter, position: number, objectKey: strin
     const problem = `expected runs up to byte ${footer.runsEnd} with ${footer.chunks} chunks`;
     throw segmentCorrupt(objectKey, position, `${problem}, found ${firstChunk} chunks up to ${byteOffset}`);
   }
+}
+
+function flagsProblem(flags: number): string | undefined {
+  return (flags & ~RUN_FLAG.relative) === 0 ? undefined : `unknown flags ${flags}`;
 }
 
 function placeProblem(run: FooterRun, byteOffset: number, chunk: number, footer: SegmentFooter): string | undefined {

@@ -64,6 +64,11 @@ export class SegmentFooter {
     return readRun(this.#view, this.#runAt(index));
   }
 
+  /** A run's flags, known and unknown ones. */
+  runFlags(index: number): number {
+    return this.#view.getUint32(this.#runAt(index) + RUN_FIELD.flags, true);
+  }
+
   /** All runs in order, decoded one at a time. */
   *listRuns(): Generator<FooterRun> {
     for (let index = 0; index < this.runs; index += 1) yield this.run(index);

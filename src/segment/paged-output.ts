@@ -45,7 +45,7 @@ export class PagedOutput {
 
   /** Copies `bytes`, of which there is room for all. */
   put(bytes: Uint8Array): void {
-    assert(bytes.length <= this.room, 'output is put only where there is room');
+    assert(!this.#released && bytes.length <= this.room, 'output is put only where there is room');
     let from = 0;
     while (from < bytes.length) {
       if (this.#filled === OUTPUT_BUFFER_BYTES) this.#startWrite();

@@ -136,7 +136,7 @@ export class SegmentWriter {
     // From here to the copy into the output nothing waits: the compressed bytes are a view that the next compression
     // of this thread overwrites.
     const compressed = chunk.compression === 'none' ? chunk.body : compress(CODEC.lz4, chunk.body);
-    const smaller = compressed.length <= chunk.body.length * COMPRESSED_SHARE_MAX;
+    const smaller = compressed.length < chunk.body.length * COMPRESSED_SHARE_MAX;
     const stored = smaller ? compressed : chunk.body;
     const header: ChunkHeader = {
       type: chunk.type,
@@ -253,7 +253,8 @@ export class SegmentWriter {
     } else {
       for (const part of parts) await this.#output.putAll(part);
     }
-    this.#state = 'open';
+    // Unless `abort` came in between.
+    if (this.#state === 'busy') this.#state = 'open';
   }
 }
 

@@ -164,8 +164,10 @@ export async function smallSegment(): Promise<Buffer> {
   const segment = await writeSegment(async (writer) => {
     writer.beginRun(3, 100);
     await writer.addChunk(trackingChunk(100, text('snapshot'), { type: CHUNK_TYPE.trackingSnapshot }));
-    await writer.addChunk(recordsChunk(3, 100, [text('a'.repeat(90)), text('b')], { firstTimestamp: 5, lastTimestamp: 5 }));
-    await writer.addChunk(recordsChunk(3, 102, [text('c')], { firstTimestamp: 4, lastTimestamp: 4, trailer: text('t') }));
+    const late = { firstTimestamp: 5, lastTimestamp: 5 };
+    await writer.addChunk(recordsChunk(3, 100, [text('a'.repeat(90)), text('b')], late));
+    const early = { firstTimestamp: 4, lastTimestamp: 4 };
+    await writer.addChunk(recordsChunk(3, 102, [text('c')], { ...early, trailer: text('t') }));
     writer.endRun({ records: 0, tracking: 8 });
     writer.beginRun(3, 200);
     await writer.addChunk(recordsChunk(3, 200, [text('d')], { compression: 'none' }));
