@@ -135,12 +135,12 @@ export class CachingObjectStore implements ObjectStore {
 
   #blocksOf(object: CachedObject, position: number, length: number): Promise<Uint8Array[]> {
     if (length === 0) return Promise.resolve([]);
-    const blocks: (Uint8Array | Promise<Uint8Array>)[] = [];
+    const blocks: Promise<Uint8Array>[] = [];
     const last = Math.floor((position + length - 1) / this.#blockBytes);
     for (let index = Math.floor(position / this.#blockBytes); index <= last; index += 1) {
       const cached = this.#cache.block(object, index);
       if (cached !== undefined) this.counters.hits += 1;
-      blocks.push(cached ?? this.#fetch(object, index));
+      blocks.push(cached === undefined ? this.#fetch(object, index) : Promise.resolve(cached));
     }
     return Promise.all(blocks);
   }

@@ -11,7 +11,14 @@ import { systemRandom } from '../base/random.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { DirectoryWriter } from './directory-writer.ts';
 import { FolderTree } from './folder-tree.ts';
-import { checkRange, objectEndsEarly, objectNotFound, readFailed, throwIfAborted, writeFailed } from './object-errors.ts';
+import {
+  checkRange,
+  objectEndsEarly,
+  objectNotFound,
+  readFailed,
+  throwIfAborted,
+  writeFailed,
+} from './object-errors.ts';
 import { isObjectKey, TEMPORARY_SUFFIX } from './object-key.ts';
 import type { ObjectEntry, ObjectStore, ObjectStoreDescriptor, ObjectWriter } from './object-store.ts';
 import { OpenHandles, type OpenObject } from './open-handles.ts';
@@ -196,16 +203,19 @@ async function readExactly(
 }
 
 /** What a worker thread needs to build the same store. */
-export function describeDirectoryStore(options: Omit<DirectoryObjectStoreOptions, 'fileSystem'>): ObjectStoreDescriptor {
+export function describeDirectoryStore(
+  options: Omit<DirectoryObjectStoreOptions, 'fileSystem'>,
+): ObjectStoreDescriptor {
   return { module: import.meta.url, options: { ...options } };
 }
 
 /** Builds the store a descriptor of this module describes. */
 export async function openObjectStore(options: ObjectStoreDescriptor['options']): Promise<DirectoryObjectStore> {
   const { root, maxOpenFiles, direct } = options;
-  const valid = typeof root === 'string'
-    && (maxOpenFiles === undefined || (Number.isInteger(maxOpenFiles) && Number(maxOpenFiles) > 0))
-    && (direct === undefined || typeof direct === 'boolean');
+  const valid =
+    typeof root === 'string' &&
+    (maxOpenFiles === undefined || (Number.isInteger(maxOpenFiles) && Number(maxOpenFiles) > 0)) &&
+    (direct === undefined || typeof direct === 'boolean');
   if (!valid) {
     throw new MillraceError(
       'ERR_MILLRACE_INVALID_ARGUMENT',

@@ -30,11 +30,7 @@ export function newObjectStoreCounters(): ObjectStoreCounters {
 }
 
 /** Counts one call, whatever becomes of it; `add` counts what a successful one moved. */
-async function metered<T>(
-  counters: OperationCounters,
-  call: () => Promise<T>,
-  add?: (result: T) => void,
-): Promise<T> {
+async function metered<T>(counters: OperationCounters, call: () => Promise<T>, add?: (result: T) => void): Promise<T> {
   try {
     const result = await call();
     add?.(result);
@@ -68,9 +64,13 @@ export class MeteredObjectStore implements ObjectStore {
 
   read(key: string, position: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
     const { read } = this.counters;
-    return metered(read, () => this.#inner.read(key, position, length, signal), (bytes) => {
-      read.bytes += bytes.byteLength;
-    });
+    return metered(
+      read,
+      () => this.#inner.read(key, position, length, signal),
+      (bytes) => {
+        read.bytes += bytes.byteLength;
+      },
+    );
   }
 
   size(key: string): Promise<number | undefined> {
@@ -79,10 +79,14 @@ export class MeteredObjectStore implements ObjectStore {
 
   delete(keys: readonly string[]): Promise<string[]> {
     const counters = this.counters.delete;
-    return metered(counters, () => this.#inner.delete(keys), (gone) => {
-      counters.objects += gone.length;
-      counters.unconfirmed += keys.length - gone.length;
-    });
+    return metered(
+      counters,
+      () => this.#inner.delete(keys),
+      (gone) => {
+        counters.objects += gone.length;
+        counters.unconfirmed += keys.length - gone.length;
+      },
+    );
   }
 
   async *list(prefix?: string): AsyncIterable<ObjectEntry> {
@@ -116,9 +120,13 @@ class MeteredWriter implements ObjectWriter {
 
   write(bytes: Uint8Array): Promise<void> {
     const { write } = this.#counters;
-    return metered(write, () => this.#inner.write(bytes), () => {
-      write.bytes += bytes.byteLength;
-    });
+    return metered(
+      write,
+      () => this.#inner.write(bytes),
+      () => {
+        write.bytes += bytes.byteLength;
+      },
+    );
   }
 
   commit(): Promise<number> {

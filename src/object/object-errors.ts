@@ -72,8 +72,14 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
 /** Throws `ERR_MILLRACE_INVALID_ARGUMENT` for a range that no object can have. */
 export function checkRange(position: number, length: number): void {
   const end = position + length;
-  if (Number.isSafeInteger(position) && Number.isSafeInteger(length) && position >= 0 && length >= 0
-    && Number.isSafeInteger(end)) return;
+  if (
+    Number.isSafeInteger(position) &&
+    Number.isSafeInteger(length) &&
+    position >= 0 &&
+    length >= 0 &&
+    Number.isSafeInteger(end)
+  )
+    return;
   throw new MillraceError(
     'ERR_MILLRACE_INVALID_ARGUMENT',
     `position ${position} and length ${length} do not make a range of an object`,

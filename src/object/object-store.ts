@@ -48,3 +48,10 @@ export interface ObjectStoreDescriptor {
   readonly module: string;
   readonly options: Readonly<Record<string, unknown>>;
 }
+
+/** An object store that has been chosen and not opened: what `open({ objects })` takes. */
+export interface ObjectStoreComponent {
+  readonly descriptor: ObjectStoreDescriptor;
+  /** Opens the store for the calling thread. */
+  open(): Promise<ObjectStore>;
+}

@@ -164,7 +164,9 @@ function writing(store: () => ObjectStore): void {
 
   test('several objects are written at once without mixing', async () => {
     const keys = ['p/1', 'p/2', 'p/3', 'q/1'];
-    await Promise.all(keys.map((key, index) => putObject(store(), key, patternBytes(9000, index), patternBytes(5, index))));
+    await Promise.all(
+      keys.map((key, index) => putObject(store(), key, patternBytes(9000, index), patternBytes(5, index))),
+    );
     for (const [index, key] of keys.entries()) {
       const expected = Buffer.concat([patternBytes(9000, index), patternBytes(5, index)]);
       assert.deepEqual(Buffer.from(await store().read(key, 0, 9005)), expected);
@@ -188,7 +190,13 @@ function reading(store: () => ObjectStore): void {
 
   test('a range that passes the end is damage, never a short answer', async () => {
     await putObject(store(), 'short', patternBytes(100));
-    for (const [position, length] of [[0, 101], [99, 2], [100, 1], [5000, 10], [0, 2 ** 40]] as const) {
+    for (const [position, length] of [
+      [0, 101],
+      [99, 2],
+      [100, 1],
+      [5000, 10],
+      [0, 2 ** 40],
+    ] as const) {
       await assert.rejects(store().read('short', position, length), withCode('ERR_MILLRACE_SEGMENT_CORRUPT'));
     }
     assert.equal((await store().read('short', 99, 1)).length, 1);
@@ -197,7 +205,14 @@ function reading(store: () => ObjectStore): void {
 
   test('a range that is none is refused', async () => {
     await putObject(store(), 'k', patternBytes(10));
-    for (const [position, length] of [[-1, 1], [0, -1], [0.5, 1], [NaN, 1], [0, NaN], [2 ** 53, 1]] as const) {
+    for (const [position, length] of [
+      [-1, 1],
+      [0, -1],
+      [0.5, 1],
+      [NaN, 1],
+      [0, NaN],
+      [2 ** 53, 1],
+    ] as const) {
       await assert.rejects(store().read('k', position, length), withCode('ERR_MILLRACE_INVALID_ARGUMENT'));
     }
   });
@@ -241,7 +256,7 @@ function deleting(store: () => ObjectStore): void {
     ]);
     assert.deepEqual(await keysOf(store()), ['keep']);
     await assert.rejects(store().read('b', 0, 1), withCode('ERR_MILLRACE_OBJECT_NOT_FOUND'));
-    assert.deepEqual(await store().delete(['a/1', 'b']), ['a/1', 'b']);
+    assert.deepEqual((await store().delete(['a/1', 'b'])).sort(), ['a/1', 'b']);
     assert.deepEqual(await store().delete([]), []);
   });
 
@@ -265,7 +280,10 @@ function listing(store: () => ObjectStore): void {
     const keys = ['a-b', 'a.b', 'a/b', 'a/b-c/d', 'a0', 'b', 'b-/x', '0/1'];
     for (const [index, key] of keys.entries()) await putObject(store(), key, patternBytes(index + 1));
     const entries = await entriesOf(store());
-    assert.deepEqual(entries.map((entry) => entry.key), [...keys].sort());
+    assert.deepEqual(
+      entries.map((entry) => entry.key),
+      [...keys].sort(),
+    );
     for (const entry of entries) {
       assert.equal(entry.bytes, keys.indexOf(entry.key) + 1);
       assert.ok(Number.isFinite(entry.modifiedAt) && entry.modifiedAt >= 0);
@@ -298,11 +316,7 @@ const step: fc.Arbitrary<Step> = fc.tuple(
   fc.integer({ min: 0, max: 9000 }),
 );
 
-async function play(
-  store: ObjectStore,
-  model: Map<string, Uint8Array>,
-  [kind, key, length]: Step,
-): Promise<void> {
+async function play(store: ObjectStore, model: Map<string, Uint8Array>, [kind, key, length]: Step): Promise<void> {
   const stored = model.get(key);
   if (kind === 'delete') {
     assert.deepEqual(await store.delete([key]), [key]);

@@ -47,31 +47,33 @@ const action = fc.record({
 });
 
 test('any history leaves the blocks that a plain list in order of use would keep', () => {
-  fc.assert(fc.property(fc.array(action, { maxLength: 200 }), (actions) => {
-    const cache = new BlockCache(MAX_BYTES, MAX_OBJECTS);
-    const model = new Model();
-    for (const { kind, key, index, bytes } of actions) {
-      if (kind === 'forget') {
-        cache.forget(key);
-        model.forget(key);
-      } else if (kind === 'keep') {
-        cache.keep(cache.remember(key, 1000), index, new Uint8Array(bytes));
-        model.use(key);
-        model.keep(key, index, bytes);
-      } else {
-        const object = cache.object(key);
-        assert.equal(object !== undefined, model.objects.includes(key));
-        if (object !== undefined) {
+  fc.assert(
+    fc.property(fc.array(action, { maxLength: 200 }), (actions) => {
+      const cache = new BlockCache(MAX_BYTES, MAX_OBJECTS);
+      const model = new Model();
+      for (const { kind, key, index, bytes } of actions) {
+        if (kind === 'forget') {
+          cache.forget(key);
+          model.forget(key);
+        } else if (kind === 'keep') {
+          cache.keep(cache.remember(key, 1000), index, new Uint8Array(bytes));
           model.use(key);
-          assert.equal(cache.block(object, index) !== undefined, model.touch(key, index));
+          model.keep(key, index, bytes);
+        } else {
+          const object = cache.object(key);
+          assert.equal(object !== undefined, model.objects.includes(key));
+          if (object !== undefined) {
+            model.use(key);
+            assert.equal(cache.block(object, index) !== undefined, model.touch(key, index));
+          }
         }
+        assert.equal(cache.bytes, model.bytes());
+        assert.ok(cache.bytes <= MAX_BYTES);
       }
-      assert.equal(cache.bytes, model.bytes());
-      assert.ok(cache.bytes <= MAX_BYTES);
-    }
-    cache.clear();
-    assert.equal(cache.bytes, 0);
-  }));
+      cache.clear();
+      assert.equal(cache.bytes, 0);
+    }),
+  );
 });
 
 test('a block that arrives after its object was forgotten is not kept', () => {

@@ -55,7 +55,14 @@ test('the last, shorter block is fetched and cached as it is', async () => {
 test('reads of one tick are one request per run of neighbouring blocks', async () => {
   const { metered, store } = await fixture();
   await store.size('k');
-  const ranges = [[0, 500], [1500, 100], [2999, 2], [7000, 10], [600, 100], [3500, 400]] as const;
+  const ranges = [
+    [0, 500],
+    [1500, 100],
+    [2999, 2],
+    [7000, 10],
+    [600, 100],
+    [3500, 400],
+  ] as const;
   const results = await Promise.all(ranges.map(([position, length]) => store.read('k', position, length)));
   for (const [index, [position, length]] of ranges.entries()) {
     assert.deepEqual(Buffer.from(results[index] ?? []), expected(position, length));
@@ -143,10 +150,12 @@ test('any mix of concurrent reads returns exactly the bytes of the object', asyn
   const property = fc.asyncProperty(reads, fc.integer({ min: 0, max: 20_000 }), async (ticks, maxBytes) => {
     const { store } = await fixture({ maxBytes });
     for (const ranges of ticks) {
-      await Promise.all(ranges.map(async ([position, length]) => {
-        const fitting = Math.min(length, OBJECT_BYTES - position);
-        assert.deepEqual(Buffer.from(await store.read('k', position, fitting)), expected(position, fitting));
-      }));
+      await Promise.all(
+        ranges.map(async ([position, length]) => {
+          const fitting = Math.min(length, OBJECT_BYTES - position);
+          assert.deepEqual(Buffer.from(await store.read('k', position, fitting)), expected(position, fitting));
+        }),
+      );
     }
     assert.ok(store.cachedBytes <= maxBytes);
   });

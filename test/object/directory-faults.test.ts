@@ -147,7 +147,7 @@ test('a file where a folder belongs is named', async () => {
 test('a descriptor crosses a thread and opens the same store', async () => {
   await putObject(store, 'k', patternBytes(10));
   const descriptor = structuredClone(describeDirectoryStore({ root, maxOpenFiles: 2, direct: false }));
-  const module = await import(descriptor.module) as { openObjectStore: typeof openObjectStore };
+  const module = (await import(descriptor.module)) as { openObjectStore: typeof openObjectStore };
   const opened: ObjectStore = await module.openObjectStore(descriptor.options);
   assert.equal((await opened.read('k', 0, 10)).length, 10);
   await opened.close();

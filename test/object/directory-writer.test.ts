@@ -27,10 +27,12 @@ afterEach(async () => {
 const CHANGES: readonly Operation[] = ['makeDirectory', 'open', 'write', 'sync', 'rename', 'remove', 'syncDirectory'];
 
 function changes(): string[] {
-  return disk.calls.filter((call) => CHANGES.includes(call.operation)).map((call) => {
-    const name = call.path.slice(directory.path.length).replace(/[0-9a-f]{8}\.tmp$/, '*.tmp');
-    return call.operation === 'open' ? `open ${call.mode?.access} ${name}` : `${call.operation} ${name}`;
-  });
+  return disk.calls
+    .filter((call) => CHANGES.includes(call.operation))
+    .map((call) => {
+      const name = call.path.slice(directory.path.length).replace(/[0-9a-f]{8}\.tmp$/, '*.tmp');
+      return call.operation === 'open' ? `open ${call.mode?.access} ${name}` : `${call.operation} ${name}`;
+    });
 }
 
 /** Page-aligned memory, as the ring and the flush workers have it. */

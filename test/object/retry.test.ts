@@ -27,11 +27,15 @@ function unavailable(): MillraceError {
 test('an operation that recovers is called until it does', async () => {
   const environment = environmentOf();
   const attempts: number[] = [];
-  const result = await retry(async (attempt) => {
-    attempts.push(attempt);
-    if (attempt < 2) throw unavailable();
-    return 'done';
-  }, POLICY, environment);
+  const result = await retry(
+    async (attempt) => {
+      attempts.push(attempt);
+      if (attempt < 2) throw unavailable();
+      return 'done';
+    },
+    POLICY,
+    environment,
+  );
   assert.equal(result, 'done');
   assert.deepEqual(attempts, [0, 1, 2]);
   assert.equal(environment.delays.length, 2);
@@ -39,10 +43,17 @@ test('an operation that recovers is called until it does', async () => {
 
 test('attempts are bounded, and the last error is the one that is reported', async () => {
   let calls = 0;
-  await assert.rejects(retry(async () => {
-    calls += 1;
-    throw new MillraceError('ERR_MILLRACE_UNAVAILABLE', `failure ${calls}`);
-  }, POLICY, environmentOf()), /failure 4/);
+  await assert.rejects(
+    retry(
+      async () => {
+        calls += 1;
+        throw new MillraceError('ERR_MILLRACE_UNAVAILABLE', `failure ${calls}`);
+      },
+      POLICY,
+      environmentOf(),
+    ),
+    /failure 4/,
+  );
   assert.equal(calls, 4);
 });
 
@@ -55,10 +66,17 @@ test('what cannot succeed later is not tried again', async () => {
   ];
   for (const error of final) {
     let calls = 0;
-    await assert.rejects(retry(async () => {
-      calls += 1;
-      throw error;
-    }, POLICY, environmentOf()), error);
+    await assert.rejects(
+      retry(
+        async () => {
+          calls += 1;
+          throw error;
+        },
+        POLICY,
+        environmentOf(),
+      ),
+      error,
+    );
     assert.equal(calls, 1);
     assert.equal(isRetryable(error), false);
   }
@@ -67,10 +85,16 @@ test('what cannot succeed later is not tried again', async () => {
 test('the time for all attempts is bounded', async () => {
   const environment = environmentOf();
   let calls = 0;
-  await assert.rejects(retry(async () => {
-    calls += 1;
-    throw unavailable();
-  }, { attempts: 1000, firstDelay: 100, maxDelay: 100, maxElapsed: 1000 }, environment));
+  await assert.rejects(
+    retry(
+      async () => {
+        calls += 1;
+        throw unavailable();
+      },
+      { attempts: 1000, firstDelay: 100, maxDelay: 100, maxElapsed: 1000 },
+      environment,
+    ),
+  );
   assert.ok(environment.clock.monotonic() <= 1000, 'no attempt starts after the bound');
   assert.ok(calls > 5 && calls < 25, `${calls} calls`);
 });
@@ -78,19 +102,26 @@ test('the time for all attempts is bounded', async () => {
 test('a signal ends the waiting', async () => {
   const controller = new AbortController();
   const policy = { ...POLICY, firstDelay: 60_000, maxDelay: 60_000, maxElapsed: 600_000 };
-  const waiting = retry(async () => {
-    setImmediate(() => controller.abort());
-    throw unavailable();
-  }, policy, systemRetryEnvironment, controller.signal);
+  const waiting = retry(
+    async () => {
+      setImmediate(() => controller.abort());
+      throw unavailable();
+    },
+    policy,
+    systemRetryEnvironment,
+    controller.signal,
+  );
   await assert.rejects(waiting, withCode('ERR_MILLRACE_ABORTED'));
 });
 
 test('delays double up to their bound, at least half of each is kept, and jitter spreads them', () => {
-  fc.assert(fc.property(fc.integer(), fc.integer({ min: 1, max: 30 }), (seed, attempt) => {
-    const ceiling = Math.min(POLICY.maxDelay, POLICY.firstDelay * 2 ** (attempt - 1));
-    const delay = backoffDelay(POLICY, attempt, new SeededRandom(seed));
-    assert.ok(delay >= ceiling / 2 && delay <= ceiling);
-  }));
+  fc.assert(
+    fc.property(fc.integer(), fc.integer({ min: 1, max: 30 }), (seed, attempt) => {
+      const ceiling = Math.min(POLICY.maxDelay, POLICY.firstDelay * 2 ** (attempt - 1));
+      const delay = backoffDelay(POLICY, attempt, new SeededRandom(seed));
+      assert.ok(delay >= ceiling / 2 && delay <= ceiling);
+    }),
+  );
   const delays = new Set(Array.from({ length: 50 }, (_, seed) => backoffDelay(POLICY, 3, new SeededRandom(seed))));
   assert.ok(delays.size > 25, 'writers that failed together do not come back together');
 });

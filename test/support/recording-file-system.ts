@@ -5,8 +5,19 @@ import type { FileHandle, FileStat, FileSystem, OpenMode } from '../../src/base/
 import { NodeFileSystem } from '../../src/base/node-file-system.ts';
 
 export type Operation =
-  | 'open' | 'write' | 'read' | 'sync' | 'size' | 'truncate' | 'close'
-  | 'stat' | 'list' | 'makeDirectory' | 'rename' | 'remove' | 'syncDirectory';
+  | 'open'
+  | 'write'
+  | 'read'
+  | 'sync'
+  | 'size'
+  | 'truncate'
+  | 'close'
+  | 'stat'
+  | 'list'
+  | 'makeDirectory'
+  | 'rename'
+  | 'remove'
+  | 'syncDirectory';
 
 export interface Call {
   readonly operation: Operation;

@@ -1,0 +1,151 @@
+/** What a user may say about an S3 bucket, checked before anything is sent. */
+import { assert } from '../../base/assert.ts';
+import { MillraceError } from '../../errors/millrace-error.ts';
+import { GIB, MIB, OBJECT_BYTES_MAX } from '../../limits/limits.ts';
+import { KEY_CHARACTERS_MAX } from '../object-key.ts';
+
+export interface S3Credentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string;
+}
+
+export interface S3Options {
+  /** The bucket; it must exist. The credentials need read, write, delete and list permission. */
+  readonly bucket: string;
+  /** Put in front of every key; ends in `/` unless empty. Default empty. */
+  readonly prefix?: string;
+  /** URL of a server that speaks S3, such as MinIO, Ceph or R2. Default: AWS. */
+  readonly endpoint?: string;
+  /** Default: what the environment says; `us-east-1` when `endpoint` is given. */
+  readonly region?: string;
+  /** Default: the SDK's own search (environment, shared files, instance role). */
+  readonly credentials?: S3Credentials;
+  /** Bucket in the path rather than in the host name. Default: true when `endpoint` is given. */
+  readonly forcePathStyle?: boolean;
+  /** Bytes of a part of a multipart upload, and the size up to which an object is one request. Default 8 MiB. */
+  readonly partBytes?: number;
+  /** Parts of one object on their way at once. Default 3: with the one that fills, four parts of memory a writer. */
+  readonly parallelParts?: number;
+  /**
+   * Let the server refuse a key that exists, in the same step as the write. Default true; `false` for servers that do
+   * not know conditional writes: they are asked first instead.
+   */
+  readonly conditionalWrites?: boolean;
+  /** Milliseconds until an unanswered request is given up and tried again. Default 30,000. */
+  readonly requestTimeout?: number;
+  /** Requests tried in all, the first included. Default 6. */
+  readonly attempts?: number;
+}
+
+/** S3 takes no smaller part but the last. */
+export const PART_BYTES_MIN: number = 5 * MIB;
+export const PART_BYTES_MAX: number = GIB;
+export const PART_BYTES_DEFAULT: number = 8 * MIB;
+/** S3 takes no more parts. */
+export const PARTS_MAX = 10_000;
+export const PARALLEL_PARTS_DEFAULT = 3;
+export const REQUEST_TIMEOUT_DEFAULT = 30_000;
+export const ATTEMPTS_DEFAULT = 6;
+/** UTF-8 bytes of a key, by S3. */
+const S3_KEY_BYTES_MAX = 1024;
+
+assert(PART_BYTES_DEFAULT * PARTS_MAX >= OBJECT_BYTES_MAX, 'the largest object fits the default parts');
+
+interface Rule {
+  readonly name: keyof S3Options;
+  readonly wanted: string;
+  readonly holds: (options: S3Options) => boolean;
+}
+
+const PREFIX_PATTERN = /^[\w.!*'()/-]*$/;
+
+const RULES: readonly Rule[] = [
+  { name: 'bucket', wanted: 'the name of a bucket', holds: ({ bucket }) => /^[\w.-]{3,255}$/.test(bucket) },
+  {
+    name: 'prefix',
+    wanted: `at most ${S3_KEY_BYTES_MAX - KEY_CHARACTERS_MAX} letters, digits or -_.!*'()/ that end in "/"`,
+    holds: ({ prefix = '' }) =>
+      PREFIX_PATTERN.test(prefix) &&
+      prefix.length <= S3_KEY_BYTES_MAX - KEY_CHARACTERS_MAX &&
+      (prefix === '' || (prefix.endsWith('/') && !prefix.startsWith('/'))),
+  },
+  {
+    name: 'endpoint',
+    wanted: 'an http or https URL without user, password, query or fragment',
+    holds: ({ endpoint }) => endpoint === undefined || isPlainUrl(endpoint),
+  },
+  { name: 'region', wanted: 'a name', holds: ({ region }) => region === undefined || /^[\w-]{1,64}$/.test(region) },
+  {
+    name: 'credentials',
+    wanted: 'accessKeyId and secretAccessKey, and sessionToken for temporary ones',
+    holds: ({ credentials }) => credentials === undefined || areCredentials(credentials),
+  },
+  { name: 'forcePathStyle', wanted: 'a boolean', holds: (options) => isOptionalBoolean(options.forcePathStyle) },
+  { name: 'conditionalWrites', wanted: 'a boolean', holds: (options) => isOptionalBoolean(options.conditionalWrites) },
+  {
+    name: 'partBytes',
+    wanted: `an integer from ${PART_BYTES_MIN} to ${PART_BYTES_MAX}`,
+    holds: ({ partBytes }) => isOptionalInteger(partBytes, PART_BYTES_MIN, PART_BYTES_MAX),
+  },
+  {
+    name: 'parallelParts',
+    wanted: 'an integer from 1 to 64',
+    holds: ({ parallelParts }) => isOptionalInteger(parallelParts, 1, 64),
+  },
+  {
+    name: 'requestTimeout',
+    wanted: 'milliseconds from 100 to 3,600,000',
+    holds: ({ requestTimeout }) => isOptionalInteger(requestTimeout, 100, 3_600_000),
+  },
+  {
+    name: 'attempts',
+    wanted: 'an integer from 1 to 100',
+    holds: ({ attempts }) => isOptionalInteger(attempts, 1, 100),
+  },
+];
+
+const NAMES: ReadonlySet<string> = new Set(RULES.map((rule) => rule.name));
+
+/** Checks options from a user or from another thread. The message names the option, never its value: it may be secret. */
+export function checkS3Options(options: unknown): S3Options {
+  if (typeof options !== 'object' || options === null) throw invalid('s3 needs options with a bucket');
+  for (const name of Object.keys(options)) {
+    if (!NAMES.has(name)) throw invalid(`s3 has no option ${JSON.stringify(name)}; it has ${[...NAMES].join(', ')}`);
+  }
+  const candidate = options as S3Options;
+  for (const rule of RULES) {
+    if (!rule.holds(candidate)) throw invalid(`the s3 option ${rule.name} must be ${rule.wanted}`);
+  }
+  return candidate;
+}
+
+function invalid(message: string): MillraceError {
+  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
+}
+
+function isPlainUrl(text: string): boolean {
+  let url: URL;
+  try {
+    url = new URL(text);
+  } catch {
+    return false;
+  }
+  const isWeb = url.protocol === 'http:' || url.protocol === 'https:';
+  return isWeb && url.username === '' && url.password === '' && url.search === '' && url.hash === '';
+}
+
+function areCredentials(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { accessKeyId, secretAccessKey, sessionToken } = value as Record<string, unknown>;
+  const isText = (part: unknown): boolean => typeof part === 'string' && part !== '';
+  return isText(accessKeyId) && isText(secretAccessKey) && (sessionToken === undefined || isText(sessionToken));
+}
+
+function isOptionalBoolean(value: unknown): boolean {
+  return value === undefined || typeof value === 'boolean';
+}
+
+function isOptionalInteger(value: unknown, min: number, max: number): boolean {
+  return value === undefined || (Number.isInteger(value) && Number(value) >= min && Number(value) <= max);
+}

@@ -1,0 +1,152 @@
+/**
+ * Reads a range of an object. A body is believed only when its range, its length and, for a whole object, its digest are
+ * what was asked for; the chunks inside carry checksums of their own.
+ */
+import { createHash } from 'node:crypto';
+import { GetObjectCommand, type GetObjectCommandOutput } from '@aws-sdk/client-s3';
+import { MillraceError } from '../../errors/millrace-error.ts';
+import { objectEndsEarly, objectNotFound } from '../object-errors.ts';
+import { DIGEST_FIELD, headObject } from './metadata.ts';
+import type { S3Requests } from './requests.ts';
+import { statusOf } from './s3-errors.ts';
+
+/** The range a caller asked for. */
+interface Range {
+  readonly key: string;
+  readonly position: number;
+  readonly length: number;
+}
+
+/** A body as Node's HTTP client gives it. */
+interface BodyStream extends AsyncIterable<Uint8Array> {
+  destroy(): void;
+}
+
+const HTTP_WHOLE = 200;
+const HTTP_RANGE_NOT_SATISFIABLE = 416;
+
+export async function readRange(
+  requests: S3Requests,
+  key: string,
+  position: number,
+  length: number,
+  signal?: AbortSignal,
+): Promise<Uint8Array> {
+  const range: Range = { key, position, length };
+  if (length === 0) {
+    await checkEnd(requests, range);
+    return new Uint8Array(0);
+  }
+  return requests.send({
+    operation: 'GetObject',
+    key,
+    signal,
+    send: async (client, abortSignal, attempt) => {
+      const command = new GetObjectCommand({
+        Bucket: requests.bucket,
+        Key: requests.remoteKey(key),
+        Range: `bytes=${position}-${position + length - 1}`,
+      });
+      try {
+        const response = await client.send(command, { abortSignal });
+        return await receive(response, range, attempt, abortSignal);
+      } catch (error) {
+        if (statusOf(error) === HTTP_RANGE_NOT_SATISFIABLE) await checkEnd(requests, range);
+        throw error;
+      }
+    },
+  });
+}
+
+/** Rejects unless the object reaches to the end of the range. */
+async function checkEnd(requests: S3Requests, { key, position, length }: Range): Promise<void> {
+  const head = await headObject(requests, key);
+  if (head === undefined) throw objectNotFound(key, requests.place);
+  if (position + length > head.bytes) throw objectEndsEarly(key, position, length, head.bytes);
+}
+
+async function receive(
+  response: GetObjectCommandOutput,
+  range: Range,
+  attempt: number,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const body = response.Body as unknown as BodyStream | undefined;
+  if (body === undefined) throw badBody(range, 'the answer has no body');
+  const stop = (): void => body.destroy();
+  // The SDK lets go of the signal once the headers are there.
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    const total = checkHeaders(response, range);
+    const bytes = await collect(body, range);
+    const digest = response.Metadata?.[DIGEST_FIELD];
+    if (digest !== undefined && total === range.length) checkDigest(bytes, digest, range, attempt);
+    return bytes;
+  } catch (error) {
+    // A body that is not read to its end would keep its connection.
+    stop();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** Returns the size of the whole object, after a check that the answer is the range that was asked for. */
+function checkHeaders(response: GetObjectCommandOutput, range: Range): number {
+  const { key, position, length } = range;
+  const { first, last, total } = describedRange(response, range);
+  if (position + length > total) throw objectEndsEarly(key, position, length, total);
+  if (first !== position || last !== position + length - 1) {
+    throw badBody(range, `the answer is the range [${first}, ${last + 1})`);
+  }
+  if (response.ContentLength !== undefined && response.ContentLength !== length) {
+    throw badBody(range, `the answer announces ${response.ContentLength} bytes`);
+  }
+  return total;
+}
+
+/** The range that the answer says it is. A server that ignores ranges sends the whole object. */
+function describedRange(
+  response: GetObjectCommandOutput,
+  range: Range,
+): { first: number; last: number; total: number } {
+  const match = /^bytes (\d+)-(\d+)\/(\d+)$/.exec(response.ContentRange ?? '');
+  if (match !== null) return { first: Number(match[1]), last: Number(match[2]), total: Number(match[3]) };
+  const total = response.ContentLength;
+  if (response.$metadata.httpStatusCode !== HTTP_WHOLE || total === undefined) {
+    throw badBody(range, 'the answer does not say which range it is');
+  }
+  return { first: 0, last: total - 1, total };
+}
+
+/** Memory is allocated once the server has said that it has this much. */
+async function collect(body: BodyStream, range: Range): Promise<Uint8Array> {
+  const target = Buffer.allocUnsafeSlow(range.length);
+  let filled = 0;
+  for await (const piece of body) {
+    if (filled + piece.length > range.length) throw badBody(range, 'the body is longer than announced');
+    target.set(piece, filled);
+    filled += piece.length;
+  }
+  if (filled !== range.length) throw badBody(range, `the body ended after ${filled} bytes`);
+  return target;
+}
+
+/** Once, it may have been the wire; twice, it is the object. */
+function checkDigest(bytes: Uint8Array, digest: string, range: Range, attempt: number): void {
+  if (createHash('md5').update(bytes).digest('hex') === digest) return;
+  if (attempt === 0) throw badBody(range, 'its bytes do not match the digest they were stored with');
+  throw new MillraceError(
+    'ERR_MILLRACE_SEGMENT_CORRUPT',
+    `object ${range.key} does not match the digest it was stored with`,
+    { details: { key: range.key } },
+  );
+}
+
+function badBody({ key, position, length }: Range, what: string): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_READ_FAILED',
+    `object ${key} cannot be read at [${position}, ${position + length}): ${what}`,
+    { details: { key, position, length } },
+  );
+}

@@ -1,0 +1,116 @@
+/**
+ * Sends requests to one bucket: one place for attempts, timeouts, error codes and counters. The SDK's own retries are off:
+ * they would multiply with these, and they know neither our clock nor our signal.
+ */
+import type { S3Client } from '@aws-sdk/client-s3';
+import { isMillraceError, MillraceError } from '../../errors/millrace-error.ts';
+import { throwIfAborted } from '../object-errors.ts';
+import { retry, type RetryEnvironment, type RetryPolicy } from '../retry.ts';
+import { s3Error } from './s3-errors.ts';
+
+/** Counts by S3 operation and by error code: requests are what S3 charges for. */
+export interface S3Counters {
+  readonly requests: Record<string, number>;
+  readonly errors: Record<string, number>;
+}
+
+/** One request. The command is built inside, anew for each attempt. */
+export interface S3Request<T> {
+  /** In S3's words, such as `PutObject`. */
+  readonly operation: string;
+  readonly key?: string;
+  /** Ends the request and its attempts. */
+  readonly signal?: AbortSignal | undefined;
+  readonly send: (client: S3Client, signal: AbortSignal, attempt: number) => Promise<T>;
+}
+
+export interface S3RequestsOptions {
+  readonly client: S3Client;
+  readonly bucket: string;
+  readonly prefix: string;
+  /** Bucket and endpoint for messages. */
+  readonly place: string;
+  readonly secrets: readonly string[];
+  readonly policy: RetryPolicy;
+  readonly environment: RetryEnvironment;
+  readonly requestTimeout: number;
+}
+
+export class S3Requests {
+  readonly counters: S3Counters = { requests: {}, errors: {} };
+  readonly bucket: string;
+  readonly place: string;
+  readonly policy: RetryPolicy;
+  readonly environment: RetryEnvironment;
+  readonly #options: S3RequestsOptions;
+
+  constructor(options: S3RequestsOptions) {
+    this.#options = options;
+    this.bucket = options.bucket;
+    this.place = options.place;
+    this.policy = options.policy;
+    this.environment = options.environment;
+  }
+
+  /** The key as S3 knows it. */
+  remoteKey(key: string): string {
+    return this.#options.prefix + key;
+  }
+
+  /** The reverse of `remoteKey`; `undefined` for a key outside the prefix. */
+  localKey(remoteKey: string): string | undefined {
+    const { prefix } = this.#options;
+    return remoteKey.startsWith(prefix) ? remoteKey.slice(prefix.length) : undefined;
+  }
+
+  /** Sends until it is answered or the policy is used up. Rejects with a coded error. */
+  send<T>(request: S3Request<T>): Promise<T> {
+    return retry((attempt) => this.once(request, attempt), this.policy, this.environment, request.signal);
+  }
+
+  /** Sends once. */
+  async once<T>(request: S3Request<T>, attempt = 0): Promise<T> {
+    throwIfAborted(request.signal);
+    count(this.counters.requests, request.operation);
+    try {
+      return await this.#withTimeout(request, attempt);
+    } catch (error) {
+      const { operation, key } = request;
+      const { place, secrets } = this.#options;
+      const coded = s3Error(error, { operation, key, place, secrets });
+      count(this.counters.errors, coded.code);
+      throw coded;
+    }
+  }
+
+  close(): void {
+    this.#options.client.destroy();
+  }
+
+  /** The time bounds the whole request, body included: a server that stops in the middle of a body is as good as gone. */
+  async #withTimeout<T>(request: S3Request<T>, attempt: number): Promise<T> {
+    const { client, requestTimeout, place } = this.#options;
+    const controller = new AbortController();
+    const stop = (): void => controller.abort();
+    const timer = setTimeout(stop, requestTimeout);
+    request.signal?.addEventListener('abort', stop, { once: true });
+    try {
+      return await request.send(client, controller.signal, attempt);
+    } catch (error) {
+      throwIfAborted(request.signal);
+      if (!controller.signal.aborted || isMillraceError(error)) throw error;
+      throw new MillraceError(
+        'ERR_MILLRACE_UNAVAILABLE',
+        `${request.operation} at ${place} was not answered within ${requestTimeout} ms`,
+        { details: { operation: request.operation } },
+      );
+    } finally {
+      clearTimeout(timer);
+      request.signal?.removeEventListener('abort', stop);
+    }
+  }
+}
+
+function count(counters: Record<string, number>, name: string): void {
+  counters[name] = (counters[name] ?? 0) + 1;
+}

@@ -1,0 +1,108 @@
+/** Objects in a bucket of S3, or of any server that speaks it. Loaded only through `millrace/s3`. */
+import { inspect } from 'node:util';
+import { systemRandom } from '../../base/random.ts';
+import { checkRange, throwIfAborted } from '../object-errors.ts';
+import { checkObjectKey } from '../object-key.ts';
+import type { ObjectEntry, ObjectStore, ObjectStoreComponent, ObjectWriter } from '../object-store.ts';
+import type { RetryEnvironment } from '../retry.ts';
+import { openRequests } from './client.ts';
+import { DeletePace, deleteObjects } from './deletion.ts';
+import { listObjects, listUnfinishedUploads } from './listing.ts';
+import { headObject } from './metadata.ts';
+import { abortUpload } from './multipart-upload.ts';
+import { checkS3Options, PARALLEL_PARTS_DEFAULT, PART_BYTES_DEFAULT, type S3Options } from './options.ts';
+import { readRange } from './reader.ts';
+import type { S3Counters, S3Requests } from './requests.ts';
+import { S3Writer } from './writer.ts';
+
+const NONCE_BYTES = 16;
+
+export class S3ObjectStore implements ObjectStore {
+  readonly #requests: S3Requests;
+  readonly #options: S3Options;
+  readonly #pace = new DeletePace();
+
+  constructor(options: S3Options, environment?: RetryEnvironment) {
+    this.#options = checkS3Options(options);
+    this.#requests = openRequests(this.#options, environment);
+  }
+
+  /** Requests sent and errors met, by name. */
+  get counters(): S3Counters {
+    return this.#requests.counters;
+  }
+
+  async create(key: string): Promise<ObjectWriter> {
+    checkObjectKey(key);
+    const { partBytes, parallelParts, conditionalWrites } = this.#options;
+    return new S3Writer({
+      requests: this.#requests,
+      key,
+      partBytes: partBytes ?? PART_BYTES_DEFAULT,
+      parallelParts: parallelParts ?? PARALLEL_PARTS_DEFAULT,
+      conditionalWrites: conditionalWrites ?? true,
+      nonce: Buffer.from(systemRandom.bytes(NONCE_BYTES)).toString('hex'),
+    });
+  }
+
+  async read(key: string, position: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
+    checkRange(position, length);
+    checkObjectKey(key);
+    throwIfAborted(signal);
+    return readRange(this.#requests, key, position, length, signal);
+  }
+
+  async size(key: string): Promise<number | undefined> {
+    checkObjectKey(key);
+    return (await headObject(this.#requests, key))?.bytes;
+  }
+
+  delete(keys: readonly string[]): Promise<string[]> {
+    return deleteObjects(this.#requests, keys, this.#pace);
+  }
+
+  list(prefix = ''): AsyncIterable<ObjectEntry> {
+    return listObjects(this.#requests, prefix);
+  }
+
+  /**
+   * Aborts multipart uploads that were started before a time of the server's clock (milliseconds since the epoch): a
+   * process that was stopped in the middle of one leaves its parts behind. Returns their number.
+   */
+  async abortUnfinishedUploads(startedBefore: number): Promise<number> {
+    let count = 0;
+    for await (const { key, uploadId, startedAt } of listUnfinishedUploads(this.#requests)) {
+      if (startedAt >= startedBefore) continue;
+      await abortUpload(this.#requests, key, uploadId);
+      count += 1;
+    }
+    return count;
+  }
+
+  async close(): Promise<void> {
+    this.#requests.close();
+  }
+}
+
+/** Builds the store that a descriptor of this module describes. */
+export async function openObjectStore(options: unknown): Promise<S3ObjectStore> {
+  return new S3ObjectStore(checkS3Options(options));
+}
+
+/**
+ * Describes a bucket for `open({ objects })`. Nothing is sent before the store is opened. Printing the result, or turning
+ * it into JSON, leaves the credentials out.
+ */
+export function describeS3Store(options: S3Options): ObjectStoreComponent {
+  const checked = structuredClone(checkS3Options(options));
+  const { credentials, ...shown } = checked;
+  const summary = { ...shown, ...(credentials === undefined ? {} : { credentials: '[redacted]' }) };
+  const component = {
+    descriptor: { module: import.meta.url, options: { ...checked } },
+    open: () => openObjectStore(checked),
+  };
+  Object.defineProperty(component, 'descriptor', { enumerable: false });
+  Object.defineProperty(component, 'toJSON', { value: () => summary });
+  Object.defineProperty(component, inspect.custom, { value: () => `s3 ${inspect(summary)}` });
+  return component;
+}

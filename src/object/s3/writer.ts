@@ -1,0 +1,178 @@
+/**
+ * Writes one object: as a single request up to the size of a part, as a multipart upload beyond. Parts are copies in
+ * memory, so each attempt sends its body from the start.
+ *
+ * A reply can be lost after its request took effect. The next attempt is then refused because the key exists, by ourselves:
+ * a random word stored with the object tells whose it is.
+ */
+import { createHash } from 'node:crypto';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
+import { assert } from '../../base/assert.ts';
+import { isMillraceError, MillraceError } from '../../errors/millrace-error.ts';
+import { objectExists } from '../object-errors.ts';
+import type { ObjectWriter } from '../object-store.ts';
+import { deleteObjects, DeletePace } from './deletion.ts';
+import { DIGEST_FIELD, headObject, WRITER_FIELD } from './metadata.ts';
+import { MultipartUpload } from './multipart-upload.ts';
+import type { S3Requests } from './requests.ts';
+import { errorName } from './s3-errors.ts';
+
+export interface S3WriterOptions {
+  readonly requests: S3Requests;
+  readonly key: string;
+  readonly partBytes: number;
+  readonly parallelParts: number;
+  readonly conditionalWrites: boolean;
+  /** Random, and different for each writer. */
+  readonly nonce: string;
+}
+
+/** Refusals that an earlier attempt of the same writer may have caused. */
+const MAYBE_OURS: ReadonlySet<string> = new Set(['PreconditionFailed', 'NoSuchUpload']);
+
+export class S3Writer implements ObjectWriter {
+  readonly #options: S3WriterOptions;
+  #buffer: Uint8Array;
+  #filled = 0;
+  #bytes = 0;
+  #upload: MultipartUpload | undefined;
+  #state: 'open' | 'failed' | 'committed' | 'aborted' = 'open';
+  /** The request that makes the object visible was sent: it may exist whatever the answer was. */
+  #inDoubt = false;
+
+  constructor(options: S3WriterOptions) {
+    this.#options = options;
+    this.#buffer = Buffer.allocUnsafeSlow(options.partBytes);
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    assert(this.#state === 'open', 'a writer takes bytes until it failed or ended');
+    await this.#guard(async () => {
+      for (let offset = 0; offset < bytes.byteLength;) {
+        // A full part waits for the next byte: an object of exactly one part is a single request.
+        if (this.#filled === this.#buffer.length) await this.#sendPart();
+        const length = Math.min(bytes.byteLength - offset, this.#buffer.length - this.#filled);
+        this.#buffer.set(bytes.subarray(offset, offset + length), this.#filled);
+        this.#filled += length;
+        offset += length;
+      }
+      this.#bytes += bytes.byteLength;
+    });
+  }
+
+  async commit(): Promise<number> {
+    assert(this.#state === 'open', 'a writer commits once, and not after a failure');
+    await this.#guard(() => (this.#upload === undefined ? this.#commitWhole() : this.#commitParts(this.#upload)));
+    this.#state = 'committed';
+    return this.#bytes;
+  }
+
+  async abort(): Promise<void> {
+    if (this.#state === 'committed' || this.#state === 'aborted') return;
+    this.#state = 'aborted';
+    await this.#upload?.abort();
+    if (!this.#inDoubt) return;
+    try {
+      const { requests, key } = this.#options;
+      if (await this.#isOurs()) await deleteObjects(requests, [key], new DeletePace());
+    } catch {
+      // The coordinator knows the key and deletes what may be there once its reservation has expired.
+    }
+  }
+
+  async #sendPart(): Promise<void> {
+    if (this.#upload === undefined) {
+      const { key, requests, parallelParts, partBytes } = this.#options;
+      // Not every server checks the condition on a multipart upload: ask once, before the work.
+      await this.#refuseExisting();
+      const metadata = this.#metadata();
+      this.#upload = await MultipartUpload.begin({ requests, key, parallelParts, partBytes, metadata });
+    }
+    this.#buffer = await this.#upload.add(this.#buffer, this.#filled);
+    this.#filled = 0;
+  }
+
+  async #commitWhole(): Promise<void> {
+    const { requests, key, conditionalWrites } = this.#options;
+    if (!conditionalWrites) await this.#refuseExisting();
+    const body = this.#buffer.subarray(0, this.#filled);
+    const digest = createHash('md5').update(body).digest();
+    this.#inDoubt = true;
+    const stored = await requests.send({
+      operation: 'PutObject',
+      key,
+      send: (client, abortSignal, attempt) =>
+        this.#orOurs(attempt, async () => {
+          const command = new PutObjectCommand({
+            Bucket: requests.bucket,
+            Key: requests.remoteKey(key),
+            Body: body,
+            ContentLength: body.length,
+            ContentMD5: digest.toString('base64'),
+            Metadata: { ...this.#metadata(), [DIGEST_FIELD]: digest.toString('hex') },
+            ...(conditionalWrites ? { IfNoneMatch: '*' } : {}),
+          });
+          return (await client.send(command, { abortSignal })).ETag;
+        }),
+    });
+    // Most servers answer with the digest of what they stored; where they do not, the length is asked for.
+    if (stored?.replaceAll('"', '') !== digest.toString('hex')) await this.#checkLength();
+  }
+
+  async #commitParts(upload: MultipartUpload): Promise<void> {
+    if (this.#filled > 0) await this.#sendPart();
+    await upload.finishParts();
+    this.#inDoubt = true;
+    const { conditionalWrites } = this.#options;
+    await upload.complete(conditionalWrites, (attempt, send) => this.#orOurs(attempt, send));
+    await this.#checkLength();
+  }
+
+  /** Sends; when a repeated attempt is refused, finds out whether an earlier one had succeeded. */
+  async #orOurs(attempt: number, send: () => Promise<string | undefined>): Promise<string | undefined> {
+    try {
+      return await send();
+    } catch (error) {
+      if (attempt > 0 && MAYBE_OURS.has(errorName(error)) && (await this.#isOurs())) return undefined;
+      throw error;
+    }
+  }
+
+  async #isOurs(): Promise<boolean> {
+    const { requests, key, nonce } = this.#options;
+    return (await headObject(requests, key))?.writer === nonce;
+  }
+
+  async #refuseExisting(): Promise<void> {
+    const { requests, key } = this.#options;
+    if ((await headObject(requests, key)) !== undefined) throw objectExists(key, requests.place);
+  }
+
+  /** An object that is not as long as what was written would be noticed by its first reader, too late. */
+  async #checkLength(): Promise<void> {
+    const { requests, key } = this.#options;
+    const stored = (await headObject(requests, key))?.bytes;
+    if (stored === this.#bytes) return;
+    throw new MillraceError(
+      'ERR_MILLRACE_WRITE_FAILED',
+      `${requests.place} stored ${stored ?? 'none'} of the ${this.#bytes} bytes of object ${key}`,
+      { details: { key, bytes: this.#bytes, stored: stored ?? null } },
+    );
+  }
+
+  #metadata(): Record<string, string> {
+    return { [WRITER_FIELD]: this.#options.nonce };
+  }
+
+  async #guard(action: () => Promise<void>): Promise<void> {
+    try {
+      await action();
+    } catch (error) {
+      this.#state = 'failed';
+      const { key, requests } = this.#options;
+      if (!isMillraceError(error, 'ERR_MILLRACE_OBJECT_EXISTS')) throw error;
+      this.#inDoubt = false;
+      throw objectExists(key, requests.place);
+    }
+  }
+}

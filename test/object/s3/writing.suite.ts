@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { PART_BYTES_MIN } from '../../../src/object/s3/options.ts';
+import { S3ObjectStore } from '../../../src/object/s3/s3-object-store.ts';
+import { patternBytes, putObject, withCode } from '../../contract/object-store.contract.ts';
+import type { S3Server } from '../../support/ceph-server.ts';
+import { BUCKET, freshOptions, freshStore, impatient, keysIn, largeBytes } from './s3-fixture.ts';
+
+/** Later than anything that is running, whatever the server's clock says of fractions. */
+const THE_FUTURE = Date.now() + 86_400_000;
+
+export function s3WritingSuite(server: () => S3Server): void {
+  describe('writing to S3', () => {
+    partTests(server);
+    unfinishedUploadTests(server);
+    keyTests(server);
+  });
+}
+
+function partTests(server: () => S3Server): void {
+  test('an object up to one part is one request, and one byte more is a multipart upload', async () => {
+    const store = freshStore(server());
+    const bytes = largeBytes(PART_BYTES_MIN + 1);
+    await putObject(store, 'one', bytes.subarray(0, PART_BYTES_MIN));
+    assert.deepEqual(Object.entries(store.counters.requests), [['PutObject', 1]]);
+    await putObject(store, 'two', bytes);
+    assert.equal(store.counters.requests['UploadPart'], 2);
+    assert.equal(store.counters.requests['CompleteMultipartUpload'], 1);
+    assert.equal(await store.size('two'), PART_BYTES_MIN + 1);
+    await store.close();
+  });
+
+  test('an object of many parts reads back whole and across the borders of its parts', async () => {
+    const store = freshStore(server(), { parallelParts: 2 });
+    const bytes = largeBytes(4 * PART_BYTES_MIN + 12_345);
+    const pieces = [0, 1000, 7_000_000, 7_000_001, 19_000_000, bytes.length];
+    const parts = pieces.slice(1).map((end, index) => bytes.subarray(pieces[index], end));
+    assert.equal(await putObject(store, 'k', ...parts), bytes.length);
+    assert.ok(Buffer.from(await store.read('k', 0, bytes.length)).equals(bytes));
+    const around = await store.read('k', 2 * PART_BYTES_MIN - 50, 100);
+    assert.ok(Buffer.from(around).equals(bytes.subarray(2 * PART_BYTES_MIN - 50, 2 * PART_BYTES_MIN + 50)));
+    await store.close();
+  });
+}
+
+function unfinishedUploadTests(server: () => S3Server): void {
+  test('abort in the middle of an upload leaves neither object nor parts', async () => {
+    const store = freshStore(server());
+    const writer = await store.create('k');
+    await writer.write(largeBytes(3 * PART_BYTES_MIN));
+    await writer.abort();
+    assert.equal(await store.abortUnfinishedUploads(THE_FUTURE), 0);
+    assert.deepEqual(await keysIn(store), []);
+    await store.close();
+  });
+
+  test('uploads of a process that was stopped are found, and only those old enough are aborted', async () => {
+    const store = freshStore(server());
+    for (const key of ['a', 'b']) await (await store.create(key)).write(largeBytes(2 * PART_BYTES_MIN));
+    assert.equal(await store.abortUnfinishedUploads(Date.now() - 3_600_000), 0);
+    assert.equal(await store.abortUnfinishedUploads(THE_FUTURE), 2);
+    assert.equal(await store.abortUnfinishedUploads(THE_FUTURE), 0);
+    await store.close();
+  });
+
+  test('an upload that was aborted by somebody else fails its writer', async () => {
+    const store = freshStore(server());
+    const writer = await store.create('k');
+    await writer.write(largeBytes(2 * PART_BYTES_MIN));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    assert.equal(await store.abortUnfinishedUploads(THE_FUTURE), 1);
+    await assert.rejects(writer.commit(), withCode('ERR_MILLRACE_WRITE_FAILED'));
+    await writer.abort();
+    assert.deepEqual(await keysIn(store), []);
+    await store.close();
+  });
+}
+
+function keyTests(server: () => S3Server): void {
+  test('a large object under a key that exists is refused before its parts are sent', async () => {
+    const store = freshStore(server());
+    await putObject(store, 'k', patternBytes(10));
+    const writer = await store.create('k');
+    await assert.rejects(writer.write(largeBytes(PART_BYTES_MIN + 1)), withCode('ERR_MILLRACE_OBJECT_EXISTS'));
+    await writer.abort();
+    assert.equal(store.counters.requests['UploadPart'], undefined);
+    assert.equal(await store.size('k'), 10);
+    await store.close();
+  });
+
+  test("of many writers of one key exactly one wins, and the object is the winner's", async () => {
+    const store = freshStore(server());
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 12 }, (_, index) => putObject(store, 'k', patternBytes(1000, index))),
+    );
+    const winners = outcomes.flatMap(({ status }, index) => (status === 'fulfilled' ? [index] : []));
+    assert.equal(winners.length, 1);
+    assert.deepEqual(Buffer.from(await store.read('k', 0, 1000)), Buffer.from(patternBytes(1000, winners[0])));
+    await store.close();
+  });
+
+  test('a server without conditional writes is asked first', async () => {
+    const store = freshStore(server(), { conditionalWrites: false });
+    await putObject(store, 'k', patternBytes(10));
+    await assert.rejects(putObject(store, 'k', patternBytes(10)), withCode('ERR_MILLRACE_OBJECT_EXISTS'));
+    assert.deepEqual([store.counters.requests['PutObject'], store.counters.requests['HeadObject']], [1, 2]);
+    await store.close();
+  });
+
+  test('listings and deletes of more than a thousand objects take several requests and miss none', async () => {
+    const store = freshStore(server());
+    const keys = Array.from({ length: 1_010 }, (_, index) => `k/${String(index).padStart(4, '0')}`);
+    const waiting = [...keys];
+    const put = async (): Promise<void> => {
+      for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) {
+        await putObject(store, key, new Uint8Array(0));
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, put));
+    assert.deepEqual(await keysIn(store), keys);
+    assert.ok((store.counters.requests['ListObjectsV2'] ?? 0) >= 2);
+    assert.deepEqual((await store.delete(keys)).sort(), keys);
+    assert.equal(store.counters.requests['DeleteObjects'], 2);
+    assert.deepEqual(await keysIn(store), []);
+    await store.close();
+  });
+
+  test('objects of others in the same bucket are left alone', async () => {
+    const options = freshOptions(server());
+    const store = new S3ObjectStore(options, impatient);
+    const client = new S3Client({
+      endpoint: server().endpoint,
+      region: 'us-east-1',
+      forcePathStyle: true,
+      credentials: { ...server().owner },
+    });
+    for (const key of [`${options.prefix}Not A Key`, `other-${options.prefix}k`]) {
+      await client.send(new PutObjectCommand({ Bucket: BUCKET, Key: key, Body: 'x' }));
+    }
+    client.destroy();
+    await putObject(store, 'k', patternBytes(1));
+    assert.deepEqual(await keysIn(store), ['k']);
+    await store.close();
+  });
+}
