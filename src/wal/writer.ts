@@ -152,6 +152,8 @@ export class LaneWriter {
 export class WalWriter {
   readonly #target: WalTarget;
   readonly #lanes: LaneWriter[] = [];
+  /** What a step threw: every later step throws the same, and no file is touched again. */
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(target: WalTarget) {
     this.#target = target;
@@ -166,8 +168,14 @@ export class WalWriter {
 
   /** One step of every lane. Returns the bytes written; 0 when all are idle. */
   step(): number {
+    if (this.#failure !== undefined) throw this.#failure.error;
     let bytes = 0;
-    for (const lane of this.#lanes) bytes += lane.step();
+    try {
+      for (const lane of this.#lanes) bytes += lane.step();
+    } catch (error) {
+      this.#failure = { error };
+      throw error;
+    }
     return bytes;
   }
 
