@@ -27,7 +27,7 @@ import {
 } from './fixture.ts';
 
 /** All that is wrong with a segment; damage that stops the opening is one problem. */
-async function problemsOf(content: Uint8Array, expected: ExpectedSegment = EXPECTED): Promise<readonly MillraceError[]> {
+async function problemsOf(content: Uint8Array, expected = EXPECTED): Promise<readonly MillraceError[]> {
   const { problems } = await verifySegment(new MemorySource(content), expected);
   for (const problem of problems) assert.equal(problem.kind, 'corrupt');
   return problems;
