@@ -5,7 +5,7 @@
  * Reads are asynchronous, for they run on the application's thread; writers block, for they run in pool workers.
  */
 import { dirname, join, resolve } from 'node:path';
-import type { FileSystem } from '../base/file-system.ts';
+import type { FileStat, FileSystem } from '../base/file-system.ts';
 import { isSystemError, NodeFileSystem } from '../base/node-file-system.ts';
 import { systemRandom } from '../base/random.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
@@ -34,6 +34,11 @@ export interface DirectoryObjectStoreOptions {
   readonly maxOpenFiles?: number;
   /** Bypass the page cache when writing, where the file system offers it. Default true. */
   readonly direct?: boolean;
+}
+
+interface FolderEntry {
+  readonly name: string;
+  readonly stat: FileStat;
 }
 
 export class DirectoryObjectStore implements ObjectStore {
@@ -155,25 +160,24 @@ export class DirectoryObjectStore implements ObjectStore {
 
   /** Every file below a folder (`''` or ending in a slash), in key order, whether it is an object or not. */
   *#walk(folder: string): Generator<ObjectEntry> {
-    for (const name of this.#namesIn(folder)) {
-      if (name.endsWith('/')) yield* this.#walk(folder + name);
-      else {
-        const stat = this.#fileSystem.statSync(join(this.#folders.root, folder, name));
-        // It may have been deleted since the directory was read.
-        if (stat?.kind === 'file') yield { key: folder + name, bytes: stat.size, modifiedAt: stat.modifiedAt };
-      }
+    for (const { name, stat } of this.#entriesIn(folder)) {
+      const key = folder + name;
+      if (stat.kind === 'directory') yield* this.#walk(key);
+      else if (stat.kind === 'file') yield { key, bytes: stat.size, modifiedAt: stat.modifiedAt };
     }
   }
 
   /** Folders get their slash before sorting: `a/b` comes after `a-b` and before `a0`. */
-  #namesIn(folder: string): string[] {
+  #entriesIn(folder: string): FolderEntry[] {
     const directory = join(this.#folders.root, folder);
     try {
-      const names = this.#fileSystem.listSync(directory).map((name) => {
-        const isFolder = this.#fileSystem.statSync(join(directory, name))?.kind === 'directory';
-        return isFolder ? `${name}/` : name;
+      const entries = this.#fileSystem.listSync(directory).flatMap((name): FolderEntry[] => {
+        const stat = this.#fileSystem.statSync(join(directory, name));
+        // It may have been deleted since the directory was read.
+        if (stat === undefined) return [];
+        return [{ name: stat.kind === 'directory' ? `${name}/` : name, stat }];
       });
-      return names.sort((left, right) => (left < right ? -1 : 1));
+      return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
     } catch (error) {
       if (isSystemError(error, 'ENOENT')) return [];
       throw readFailed(folder, this.#folders.root, error);

@@ -61,12 +61,12 @@ interface Rule {
 const PREFIX_PATTERN = /^[\w.!*'()/-]*$/;
 
 const RULES: readonly Rule[] = [
-  { name: 'bucket', wanted: 'the name of a bucket', holds: ({ bucket }) => /^[\w.-]{3,255}$/.test(bucket) },
+  { name: 'bucket', wanted: 'the name of a bucket', holds: ({ bucket }) => isText(bucket, /^[\w.-]{3,255}$/) },
   {
     name: 'prefix',
     wanted: `at most ${S3_KEY_BYTES_MAX - KEY_CHARACTERS_MAX} letters, digits or -_.!*'()/ that end in "/"`,
     holds: ({ prefix = '' }) =>
-      PREFIX_PATTERN.test(prefix) &&
+      isText(prefix, PREFIX_PATTERN) &&
       prefix.length <= S3_KEY_BYTES_MAX - KEY_CHARACTERS_MAX &&
       (prefix === '' || (prefix.endsWith('/') && !prefix.startsWith('/'))),
   },
@@ -75,7 +75,7 @@ const RULES: readonly Rule[] = [
     wanted: 'an http or https URL without user, password, query or fragment',
     holds: ({ endpoint }) => endpoint === undefined || isPlainUrl(endpoint),
   },
-  { name: 'region', wanted: 'a name', holds: ({ region }) => region === undefined || /^[\w-]{1,64}$/.test(region) },
+  { name: 'region', wanted: 'a name', holds: ({ region }) => region === undefined || isText(region, /^[\w-]{1,64}$/) },
   {
     name: 'credentials',
     wanted: 'accessKeyId and secretAccessKey, and sessionToken for temporary ones',
@@ -124,7 +124,13 @@ function invalid(message: string): MillraceError {
   return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
 }
 
+/** Options may come from JavaScript: a pattern alone would take `undefined` for a word. */
+function isText(value: unknown, pattern: RegExp): boolean {
+  return typeof value === 'string' && pattern.test(value);
+}
+
 function isPlainUrl(text: string): boolean {
+  if (!isText(text, /^\S+$/)) return false;
   let url: URL;
   try {
     url = new URL(text);
@@ -138,8 +144,8 @@ function isPlainUrl(text: string): boolean {
 function areCredentials(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const { accessKeyId, secretAccessKey, sessionToken } = value as Record<string, unknown>;
-  const isText = (part: unknown): boolean => typeof part === 'string' && part !== '';
-  return isText(accessKeyId) && isText(secretAccessKey) && (sessionToken === undefined || isText(sessionToken));
+  const isGiven = (part: unknown): boolean => isText(part, /^\S+$/);
+  return isGiven(accessKeyId) && isGiven(secretAccessKey) && (sessionToken === undefined || isGiven(sessionToken));
 }
 
 function isOptionalBoolean(value: unknown): boolean {

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { PART_BYTES_MIN } from '../../../src/object/s3/options.ts';
-import { S3ObjectStore } from '../../../src/object/s3/s3-object-store.ts';
+import { describeS3Store, S3ObjectStore } from '../../../src/object/s3/s3-object-store.ts';
 import { patternBytes, putObject, withCode } from '../../contract/object-store.contract.ts';
 import type { S3Server } from '../../support/ceph-server.ts';
 import { BUCKET, freshOptions, freshStore, impatient, keysIn, largeBytes } from './s3-fixture.ts';
@@ -15,6 +17,7 @@ export function s3WritingSuite(server: () => S3Server): void {
     partTests(server);
     unfinishedUploadTests(server);
     keyTests(server);
+    threadTests(server);
   });
 }
 
@@ -141,6 +144,30 @@ function keyTests(server: () => S3Server): void {
     client.destroy();
     await putObject(store, 'k', patternBytes(1));
     assert.deepEqual(await keysIn(store), ['k']);
+    await store.close();
+  });
+}
+
+/** What a pool worker does with a descriptor. */
+const WORKER = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  (async () => {
+    const { openObjectStore } = await import(workerData.module);
+    const store = await openObjectStore(workerData.options);
+    parentPort.postMessage(await store.read('k', 10, 20));
+    await store.close();
+  })();
+`;
+
+function threadTests(server: () => S3Server): void {
+  test('a worker thread opens the same bucket from a descriptor', async () => {
+    const component = describeS3Store(freshOptions(server()));
+    const store = await component.open();
+    await putObject(store, 'k', patternBytes(100));
+    const worker = new Worker(WORKER, { eval: true, workerData: component.descriptor });
+    const [bytes] = (await once(worker, 'message')) as [Uint8Array];
+    assert.deepEqual(Buffer.from(bytes), Buffer.from(patternBytes(100).subarray(10, 30)));
+    await worker.terminate();
     await store.close();
   });
 }
