@@ -93,6 +93,8 @@ export interface ChunkHeader {
   readonly rawBytes: number;
   readonly storedBytes: number;
   readonly trailerBytes: number;
+  /** Always 0. */
+  readonly reserved: number;
 }
 
 /** Writes a header without its checksum at `at`. */
@@ -114,7 +116,7 @@ export function writeChunkHeader(view: DataView, at: number, header: ChunkHeader
   view.setUint32(at + CHUNK_FIELD.rawBytes, header.rawBytes, true);
   view.setUint32(at + CHUNK_FIELD.storedBytes, header.storedBytes, true);
   view.setUint32(at + CHUNK_FIELD.trailerBytes, header.trailerBytes, true);
-  view.setUint32(at + CHUNK_FIELD.reserved, 0, true);
+  view.setUint32(at + CHUNK_FIELD.reserved, header.reserved, true);
 }
 
 /** Reads a header without judging it. */
@@ -135,6 +137,7 @@ export function readChunkHeader(view: DataView, at: number): ChunkHeader {
     rawBytes: view.getUint32(at + CHUNK_FIELD.rawBytes, true),
     storedBytes: view.getUint32(at + CHUNK_FIELD.storedBytes, true),
     trailerBytes: view.getUint32(at + CHUNK_FIELD.trailerBytes, true),
+    reserved: view.getUint32(at + CHUNK_FIELD.reserved, true),
   };
 }
 
@@ -174,6 +177,7 @@ function lengthProblem(header: ChunkHeader, room: number): string | undefined {
 function contentProblem(header: ChunkHeader): string | undefined {
   const { type, flags, firstOffset, recordCount, offsetSpan, firstTimestamp, lastTimestamp, rawBytes } = header;
   if ((flags & ~CHUNK_FLAG.relative) !== 0) return `unknown flags ${flags}`;
+  if (header.reserved !== 0) return `${header.reserved} in its reserved field`;
   if (!Number.isSafeInteger(firstOffset + offsetSpan)) return 'offsets above 2^53 - 1';
   if (Number.isNaN(header.frameBase)) return 'a frame base outside the safe integers';
   if (recordCount > offsetSpan) return `${recordCount} records over ${offsetSpan} offsets`;

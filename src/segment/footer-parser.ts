@@ -63,10 +63,9 @@ export function parseTail(end: Uint8Array, size: number, objectKey: string): Foo
     const problem = `expected a footer that ends at ${tailPosition}, found one of ${bytes} bytes at ${position}`;
     throw segmentCorrupt(objectKey, tailPosition, problem);
   }
-  const reserved = [view.getUint16(at + TAIL_FIELD.reserved, true), view.getUint32(at + TAIL_FIELD.lastReserved, true)];
-  if (reserved.some((value) => value !== 0)) {
-    throw segmentCorrupt(objectKey, tailPosition, 'expected zeros in the reserved fields of the tail');
-  }
+  const tail = end.subarray(at);
+  checkZeros(tail, TAIL_FIELD.reserved, TAIL_FIELD.checksum, tailPosition, objectKey);
+  checkZeros(tail, TAIL_FIELD.lastReserved, TAIL_FIELD.magic, tailPosition, objectKey);
   return { position, bytes, checksum: view.getBigUint64(at + TAIL_FIELD.checksum, true) };
 }
 
@@ -84,6 +83,12 @@ export function parseFooter(end: Uint8Array, place: FooterPlace, expected: Expec
   const parsed = new SegmentFooter(footer, place.position, place.checksum);
   checkRunTable(parsed, place.position, objectKey);
   return parsed;
+}
+
+/** Throws unless the bytes in [`from`, `to`) of `bytes`, which lie at `position`, are zero. */
+export function checkZeros(bytes: Uint8Array, from: number, to: number, position: number, objectKey: string): void {
+  const at = bytes.subarray(from, to).findIndex((byte) => byte !== 0);
+  if (at >= 0) throw segmentCorrupt(objectKey, position + from + at, 'expected zero in a reserved field');
 }
 
 /** Throws unless `version` is one this code reads. */
@@ -111,6 +116,8 @@ function checkFooterHeader(footer: Uint8Array, place: FooterPlace, expected: Exp
   checkVersion(view.getUint16(FOOTER_FIELD.version, true), place.position, objectKey);
   const storeId = footer.subarray(FOOTER_FIELD.storeId, FOOTER_FIELD.storeId + STORE_ID_BYTES);
   checkIdentity(storeId, view.getBigUint64(FOOTER_FIELD.objectKeyHash, true), place.position, expected);
+  checkZeros(footer, FOOTER_FIELD.reserved, FOOTER_FIELD.storeId, place.position, objectKey);
+  checkZeros(footer, FOOTER_FIELD.lastReserved, FOOTER_HEADER_BYTES, place.position, objectKey);
   const runs = view.getUint32(FOOTER_FIELD.runs, true);
   const chunks = view.getUint32(FOOTER_FIELD.chunks, true);
   const bytes = FOOTER_HEADER_BYTES + runs * RUN_BYTES + chunks * INDEX_ENTRY_BYTES;
@@ -132,7 +139,7 @@ function checkRunTable(footer: SegmentFooter, position: number, objectKey: strin
   let last: FooterRun | undefined;
   let index = 0;
   for (const run of footer.listRuns()) {
-    const problem = flagsProblem(footer.runFlags(index)) ?? placeProblem(run, byteOffset, firstChunk, footer)
+    const problem = extrasProblem(footer, index) ?? placeProblem(run, byteOffset, firstChunk, footer)
       ?? summaryProblem(run) ?? followProblem(run, last) ?? indexProblem(run, footer);
     if (problem !== undefined) {
       const at = position + FOOTER_HEADER_BYTES + index * RUN_BYTES;
@@ -149,8 +156,10 @@ function checkRunTable(footer: SegmentFooter, position: number, objectKey: strin
   }
 }
 
-function flagsProblem(flags: number): string | undefined {
-  return (flags & ~RUN_FLAG.relative) === 0 ? undefined : `unknown flags ${flags}`;
+function extrasProblem(footer: SegmentFooter, index: number): string | undefined {
+  const { flags, reserved } = footer.runExtras(index);
+  if ((flags & ~RUN_FLAG.relative) !== 0) return `unknown flags ${flags}`;
+  return reserved === 0 ? undefined : `${reserved} in its reserved field`;
 }
 
 function placeProblem(run: FooterRun, byteOffset: number, chunk: number, footer: SegmentFooter): string | undefined {

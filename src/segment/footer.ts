@@ -64,9 +64,13 @@ export class SegmentFooter {
     return readRun(this.#view, this.#runAt(index));
   }
 
-  /** A run's flags, known and unknown ones. */
-  runFlags(index: number): number {
-    return this.#view.getUint32(this.#runAt(index) + RUN_FIELD.flags, true);
+  /** The flags and the reserved field of a run, known or not: for judging the table. */
+  runExtras(index: number): { readonly flags: number; readonly reserved: number } {
+    const at = this.#runAt(index);
+    return {
+      flags: this.#view.getUint32(at + RUN_FIELD.flags, true),
+      reserved: this.#view.getUint32(at + RUN_FIELD.reserved, true),
+    };
   }
 
   /** All runs in order, decoded one at a time. */

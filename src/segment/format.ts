@@ -72,6 +72,7 @@ export const HEADER_FIELD = {
   storeId: 16,
   objectKeyHash: 32,
   createdAt: 40,
+  lastReserved: 48,
 } as const;
 /** The header's checksum covers everything from here to its end. */
 export const HEADER_CHECKED_FROM = 8;
@@ -86,6 +87,7 @@ export const FOOTER_FIELD = {
   runs: 40,
   chunks: 44,
   runsEnd: 48,
+  lastReserved: 56,
 } as const;
 
 export const TAIL_FIELD = {

@@ -2,7 +2,7 @@
 import { readInt64, viewOf, writeInt64 } from '../base/bytes.ts';
 import { xxh64 } from '../codec/checksum.ts';
 import { segmentCorrupt } from './errors.ts';
-import { checkIdentity, checkVersion } from './footer-parser.ts';
+import { checkIdentity, checkVersion, checkZeros } from './footer-parser.ts';
 import {
   type ExpectedSegment,
   HEADER_CHECKED_FROM,
@@ -55,6 +55,8 @@ export function parseSegmentHeader(bytes: Uint8Array, expected: ExpectedSegment)
     const problem = `expected header checksum ${checksum.toString(16)}, found ${found.toString(16)}`;
     throw segmentCorrupt(objectKey, 0, problem);
   }
+  checkZeros(header, HEADER_FIELD.reserved, HEADER_FIELD.storeId, 0, objectKey);
+  checkZeros(header, HEADER_FIELD.lastReserved, SEGMENT_HEADER_BYTES, 0, objectKey);
   const storeId = new Uint8Array(header.subarray(HEADER_FIELD.storeId, HEADER_FIELD.storeId + STORE_ID_BYTES));
   checkIdentity(storeId, view.getBigUint64(HEADER_FIELD.objectKeyHash, true), 0, expected);
   return { version, storeId, createdAt: readInt64(view, HEADER_FIELD.createdAt) };

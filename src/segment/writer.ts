@@ -154,6 +154,7 @@ export class SegmentWriter {
       rawBytes: chunk.body.length,
       storedBytes: stored.length,
       trailerBytes: trailer.length,
+      reserved: 0,
     };
     checkChunk(run, header);
     const bytes = chunkBytes(stored.length, trailer.length);

@@ -30,6 +30,7 @@ import {
 } from './fixture.ts';
 
 type Write = (view: DataView, at: number) => void;
+const u8 = (value: number): Write => (view, at) => view.setUint8(at, value);
 const u32 = (value: number): Write => (view, at) => view.setUint32(at, value, true);
 const u64 = (value: bigint): Write => (view, at) => view.setBigUint64(at, value, true);
 const ALL_ONES = (1n << 64n) - 1n;
@@ -82,6 +83,8 @@ describe('a footer that lies', () => {
     ['about timestamps beyond 2^53', run(0, RUN_FIELD.lastTimestamp), u64(ALL_ONES >> 1n), /timestamps from 4 to NaN/],
     ['about dead bytes', run(0, RUN_FIELD.deadRecordBytes), u64(1n << 40n), /more dead bytes/],
     ['about relative offsets', run(0, RUN_FIELD.flags), u32(1), /relative offsets from 100/],
+    ['about the reserved field of a run', run(0, RUN_FIELD.reserved), u32(1), /1 in its reserved field/],
+    ['about the reserved fields of the footer', FOOTER_FIELD.lastReserved + 7, u8(1), /zero in a reserved field/],
     ['about unknown flags', run(0, RUN_FIELD.flags), u32(2), /unknown flags 2/],
     ['about where a run begins', entry(0, INDEX_FIELD.position), u64(72n), /first chunk that lies elsewhere/],
     ['about the order of chunks', entry(1, INDEX_FIELD.position), u64(64n), /chunk 0 from 64 to 64/],
@@ -114,7 +117,6 @@ describe('a chunk header that lies', () => {
     return content.subarray(position, position + bytes);
   }
 
-  const u8 = (value: number): Write => (view, at) => view.setUint8(at, value);
   const lies: readonly (readonly [name: string, field: number, write: Write, expected: RegExp])[] = [
     ['about its magic', CHUNK_FIELD.magic, u32(0), /magic of a chunk, 4b43524d, found 0/],
     ['about version 0', CHUNK_FIELD.version, (view, at) => view.setUint16(at, 0, true), /chunk version 0/],
@@ -131,6 +133,7 @@ describe('a chunk header that lies', () => {
     ['about timestamps that go back', CHUNK_FIELD.firstTimestamp, u64(5n), /timestamps from 5 to 0/],
     ['about timestamps beyond 2^53', CHUNK_FIELD.lastTimestamp, u64(1n << 62n), /timestamps from 0 to NaN/],
     ['about user bytes', CHUNK_FIELD.userBytes, u32(5000), /5000 user bytes in a body of/],
+    ['about its reserved field', CHUNK_FIELD.reserved, u32(1), /1 in its reserved field/],
     ['about 4 GiB to decompress', CHUNK_FIELD.rawBytes, u32(0xffff_fff8), /4294967288 bytes, above the bound/],
     ['about a body that is not whole frames', CHUNK_FIELD.rawBytes, u32(1101), /not whole frames/],
     ['about stored bytes beyond the file', CHUNK_FIELD.storedBytes, u32(1000), /a chunk of \d+ bytes where \d+ are/],
