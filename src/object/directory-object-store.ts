@@ -65,8 +65,8 @@ export class DirectoryObjectStore implements ObjectStore {
   async read(key: string, position: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
     checkRange(position, length);
     throwIfAborted(signal);
-    const path = this.#folders.locate(key);
     try {
+      const path = this.#folders.locate(key);
       return await this.#handles.use(path, (object) => readExactly(object, key, position, length, signal));
     } catch (error) {
       if (isSystemError(error, 'ENOENT', 'ENOTDIR')) throw objectNotFound(key, this.#folders.root, error);
@@ -75,9 +75,8 @@ export class DirectoryObjectStore implements ObjectStore {
   }
 
   async size(key: string): Promise<number | undefined> {
-    const path = this.#folders.locate(key);
     try {
-      const stat = this.#fileSystem.statSync(path);
+      const stat = this.#fileSystem.statSync(this.#folders.locate(key));
       return stat?.kind === 'file' ? stat.size : undefined;
     } catch (error) {
       throw readFailed(key, this.#folders.root, error);

@@ -4,6 +4,7 @@
  */
 import { assert } from '../base/assert.ts';
 import type { FileHandle, FileSystem } from '../base/file-system.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
 import { notPlain } from './object-errors.ts';
 
 /** An object open for reading. Objects are immutable, so its size is asked for once. */
@@ -16,6 +17,9 @@ interface Entry {
   readonly opening: Promise<OpenObject>;
   readers: number;
   retired: boolean;
+  /** Resolves once the file is closed, or could not be opened. */
+  readonly ended: Promise<void>;
+  readonly end: () => void;
 }
 
 export class OpenHandles {
@@ -23,8 +27,9 @@ export class OpenHandles {
   readonly #limit: number;
   /** In order of last use, oldest first. */
   readonly #entries = new Map<string, Entry>();
-  /** Closes under way, so that `close` can wait for them. */
-  readonly #closing = new Set<Promise<void>>();
+  /** Every file that is open or opening, retired ones with readers included. */
+  readonly #unclosed = new Set<Entry>();
+  #closed = false;
 
   constructor(fileSystem: FileSystem, limit: number) {
     assert(limit > 0, 'at least one handle stays open');
@@ -39,6 +44,7 @@ export class OpenHandles {
 
   /** Runs `read` with the file open. Rejects with the system's error when it cannot be opened. */
   async use<T>(path: string, read: (object: OpenObject) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new MillraceError('ERR_MILLRACE_CLOSED', 'the object store was closed');
     const entry = this.#entries.get(path) ?? this.#start(path);
     this.#entries.delete(path);
     this.#entries.set(path, entry);
@@ -63,16 +69,23 @@ export class OpenHandles {
 
   /** Closes every file once its readers have finished. */
   async close(): Promise<void> {
+    this.#closed = true;
     for (const path of [...this.#entries.keys()]) this.retire(path);
-    await Promise.all(this.#closing);
+    await Promise.all([...this.#unclosed].map((entry) => entry.ended));
   }
 
   #start(path: string): Entry {
     const opening = this.#open(path);
-    const entry: Entry = { opening, readers: 0, retired: false };
-    // A file that could not be opened is asked for again next time: it may exist by then.
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const entry: Entry = { opening, readers: 0, retired: false, ended, end };
+    this.#unclosed.add(entry);
     opening.catch(() => {
+      // A file that could not be opened is asked for again next time: it may exist by then.
       if (this.#entries.get(path) === entry) this.#entries.delete(path);
+      this.#ended(entry);
     });
     return entry;
   }
@@ -100,7 +113,11 @@ export class OpenHandles {
     if (!entry.retired || entry.readers > 0) return;
     // Nothing was written through this handle, so an error of its close loses nothing.
     const closing = entry.opening.then(({ handle }) => handle.close()).catch(() => undefined);
-    this.#closing.add(closing);
-    void closing.then(() => this.#closing.delete(closing));
+    void closing.then(() => this.#ended(entry));
+  }
+
+  #ended(entry: Entry): void {
+    this.#unclosed.delete(entry);
+    entry.end();
   }
 }

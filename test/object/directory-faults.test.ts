@@ -9,6 +9,8 @@ import { patternBytes, putObject, withCode } from '../contract/object-store.cont
 import { RecordingFileSystem, systemError } from '../support/recording-file-system.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/temporary-directory.ts';
 
+const CHANGING = ['makeDirectory', 'open', 'write', 'sync', 'close', 'rename', 'remove', 'syncDirectory'] as const;
+
 let directory: TemporaryDirectory;
 let root: string;
 let disk: RecordingFileSystem;
@@ -157,4 +159,45 @@ test('options that do not make a store are refused', async () => {
   for (const options of [{}, { root: 5 }, { root, maxOpenFiles: 0 }, { root, direct: 'yes' }]) {
     await assert.rejects(openObjectStore(options), withCode('ERR_MILLRACE_INVALID_ARGUMENT'));
   }
+});
+
+test('a path that the system refuses to look at is a read error with its cause', async () => {
+  await putObject(store, 'd/k', patternBytes(10));
+  const fresh = new DirectoryObjectStore({ root, fileSystem: disk });
+  disk.on('stat', () => {
+    throw systemError('EACCES');
+  });
+  await assert.rejects(fresh.read('d/k', 0, 1), withCode('ERR_MILLRACE_READ_FAILED'));
+  await assert.rejects(fresh.size('d/k'), withCode('ERR_MILLRACE_READ_FAILED'));
+  await fresh.close();
+});
+
+test('a process that is stopped at any step leaves the whole object or none', async () => {
+  const bytes = patternBytes(20_000);
+  let step = 0;
+  let isWhole = false;
+  for (; !isWhole; step += 1) {
+    const target = join(directory.path, `kill-${step}`);
+    const dying = new RecordingFileSystem();
+    // Nothing happens after the step at which the process ends, not even cleaning up.
+    const kill = (): void => {
+      if (dying.calls.length > step) throw new Error('the process ended');
+    };
+    for (const operation of CHANGING) dying.on(operation, kill);
+    const victim = new DirectoryObjectStore({ root: target, fileSystem: dying });
+    isWhole = await putObject(victim, 'd/k', bytes).then(
+      () => true,
+      () => false,
+    );
+
+    const reopened = new DirectoryObjectStore({ root: target });
+    reopened.removeTemporaryFiles();
+    const size = await reopened.size('d/k');
+    assert.ok(size === undefined || size === bytes.length, `step ${step} left ${size} bytes`);
+    if (isWhole) assert.equal(size, bytes.length);
+    const left = existsSync(join(target, 'd')) ? readdirSync(join(target, 'd')) : [];
+    assert.deepEqual(left, size === undefined ? [] : ['k'], `step ${step}`);
+    await reopened.close();
+  }
+  assert.ok(step > 8, 'every step was tried');
 });

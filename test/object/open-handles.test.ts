@@ -101,3 +101,24 @@ test('a symbolic link is not opened', async () => {
   assert.equal(disk.count('open'), 0);
   await handles.close();
 });
+
+test('after close nothing is opened any more', async () => {
+  const handles = new OpenHandles(disk, 2);
+  await handles.use(at('a'), bytesOf);
+  await handles.close();
+  await assert.rejects(handles.use(at('a'), bytesOf), withCode('ERR_MILLRACE_CLOSED'));
+});
+
+test('close waits for the readers and closes their files', async () => {
+  const handles = new OpenHandles(disk, 2);
+  let release = (): void => undefined;
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const slow = handles.use(at('a'), () => gate);
+  const closing = handles.close();
+  release();
+  await closing;
+  assert.equal(disk.openHandles, 0);
+  await slow;
+});

@@ -22,7 +22,9 @@ export async function installCeph(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'no radosgw, and only root may install it';
   try {
     await run('apt-get', ['update'], INSTALL_TIMEOUT);
-    await run('apt-get', ['install', '-y', '--no-install-recommends', ...PACKAGES], INSTALL_TIMEOUT);
+    // Another test run on the same machine may be installing just now.
+    const patience = ['-o', 'DPkg::Lock::Timeout=120'];
+    await run('apt-get', [...patience, 'install', '-y', '--no-install-recommends', ...PACKAGES], INSTALL_TIMEOUT);
   } catch (error) {
     return `no radosgw, and apt-get could not install it: ${error instanceof Error ? error.message : String(error)}`;
   }
