@@ -40,10 +40,11 @@ export function compress(codec: Codec, bytes: Uint8Array): Uint8Array {
 
 /**
  * Restores exactly `rawBytes` from `bytes`, which may be a view of shared memory. With `CODEC.none` the result is
- * `bytes` itself, otherwise a new array. Throws `ERR_MILLRACE_SEGMENT_CORRUPT` when the bytes cannot hold what they
+ * `bytes` itself; otherwise it lies in `target` where that is given and large enough, and else in a new array. A caller
+ * that keeps no result reuses a target: the first touch of new memory costs almost as much as LZ4. Throws `ERR_MILLRACE_SEGMENT_CORRUPT` when the bytes cannot hold what they
  * claim, before anything of the claimed size is allocated.
  */
-export function decompress(codec: Codec, bytes: Uint8Array, rawBytes: number): Uint8Array {
+export function decompress(codec: Codec, bytes: Uint8Array, rawBytes: number, target?: Uint8Array): Uint8Array {
   if (!Number.isInteger(rawBytes) || rawBytes < 0 || rawBytes > CHUNK_RAW_BYTES_MAX) {
     throw corrupt(codec, bytes, rawBytes, `no chunk is larger than ${CHUNK_RAW_BYTES_MAX} bytes`);
   }
@@ -62,12 +63,13 @@ export function decompress(codec: Codec, bytes: Uint8Array, rawBytes: number): U
     cause = error;
   }
   if (output === undefined) throw corrupt(codec, bytes, rawBytes, 'the LZ4 block is malformed', cause);
-  return copyOut(output);
+  return copyOut(output, target);
 }
 
-/** Copies into memory of its own: a pooled buffer would keep its whole pool alive with every chunk a reader keeps. */
-function copyOut(view: Uint8Array): Uint8Array {
-  const copy = Buffer.allocUnsafeSlow(view.length);
+/** New memory is not taken from Node's pool, all of which would stay alive with every chunk that a reader keeps. */
+function copyOut(view: Uint8Array, target: Uint8Array | undefined): Uint8Array {
+  const fits = target !== undefined && target.length >= view.length;
+  const copy = fits ? target.subarray(0, view.length) : Buffer.allocUnsafeSlow(view.length);
   copy.set(view);
   return copy;
 }

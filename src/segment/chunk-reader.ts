@@ -86,12 +86,15 @@ export function readStoredChunk(bytes: Uint8Array, at: number, place: ChunkPlace
   return verifiedChunk(bytes.subarray(at, end), header, place);
 }
 
-/** The body of a verified chunk, uncompressed: a view of the chunk where it is stored uncompressed. */
-export function chunkBody(chunk: StoredChunk): Uint8Array {
+/**
+ * The body of a verified chunk, uncompressed: a view of the chunk where it is stored uncompressed, else in `target`
+ * where that is given and large enough, else in new memory. A caller that keeps no body reuses a target.
+ */
+export function chunkBody(chunk: StoredChunk, target?: Uint8Array): Uint8Array {
   const { codec, storedBytes, rawBytes } = chunk.header;
   const stored = chunk.bytes.subarray(CHUNK_HEADER_BYTES, CHUNK_HEADER_BYTES + storedBytes);
   try {
-    return decompress(codec as Codec, stored, rawBytes);
+    return decompress(codec as Codec, stored, rawBytes, target);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw segmentCorrupt(chunk.objectKey, chunk.position, `its body is not what the header says: ${why}`, error);

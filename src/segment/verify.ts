@@ -4,6 +4,7 @@
  */
 import { viewOf } from '../base/bytes.ts';
 import { isMillraceError, type MillraceError } from '../errors/millrace-error.ts';
+import { CHUNK_RAW_BYTES_TARGET } from '../limits/limits.ts';
 import { FRAME_KIND } from '../record/frame-format.ts';
 import { walkFrames } from '../record/frame-reader.ts';
 import { CHUNK_TYPE } from './chunk-format.ts';
@@ -39,6 +40,8 @@ class Verification {
   readonly #source: SegmentSource;
   readonly #expected: ExpectedSegment;
   readonly #problems: MillraceError[] = [];
+  /** Reused for every body. */
+  readonly #body: Uint8Array = new Uint8Array(CHUNK_RAW_BYTES_TARGET);
   #runs = 0;
   #chunks = 0;
   #records = 0;
@@ -93,7 +96,7 @@ class Verification {
     while (index < end && this.#problems.length < PROBLEMS_MAX) {
       const passed = await this.attempt(async () => {
         for await (const chunk of reader.chunks(run, { fromChunk: index })) {
-          checkFrames(chunk);
+          checkFrames(chunk, chunkBody(chunk, this.#body));
           if (whole) checkTotals(chunk, totals);
           this.#chunks += 1;
           this.#records += chunk.header.recordCount;
@@ -125,9 +128,8 @@ function checkSummary(objectKey: string, claimed: FooterRun, counted: FooterRun)
 }
 
 /** The frames of a records chunk must add up to what its header says. */
-function checkFrames(chunk: StoredChunk): void {
+function checkFrames(chunk: StoredChunk, body: Uint8Array): void {
   const { header, objectKey, position } = chunk;
-  const body = chunkBody(chunk);
   if (header.type !== CHUNK_TYPE.records) return;
   const corrupt = (problem: string, at: number): MillraceError =>
     segmentCorrupt(objectKey, position, `${problem} at byte ${at} of the chunk's body`);

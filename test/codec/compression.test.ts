@@ -61,6 +61,17 @@ describe('compression', () => {
     assert.equal(first.buffer.byteLength, 5);
   });
 
+  it('writes into a target that is large enough, and leaves a smaller one alone', () => {
+    const stored = compress(CODEC.lz4, text('twelve bytes')).slice();
+    const target = new Uint8Array(20);
+    const restored = decompress(CODEC.lz4, stored, 12, target);
+    assert.equal(restored.buffer, target.buffer);
+    assert.equal(Buffer.from(restored).toString(), 'twelve bytes');
+    const small = new Uint8Array(11);
+    assert.equal(Buffer.from(decompress(CODEC.lz4, stored, 12, small)).toString(), 'twelve bytes');
+    assert.deepEqual(small, new Uint8Array(11));
+  });
+
   it('goes on after large inputs made its memory grow', () => {
     const large = new Uint8Array(40 * MIB).fill(7);
     const stored = compress(CODEC.lz4, large).slice();
