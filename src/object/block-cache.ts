@@ -1,7 +1,7 @@
 /**
- * Blocks of objects in memory, bounded in bytes, the least recently used dropped first. A block is a fixed-size, aligned
- * piece of an object (the last one may be shorter). Objects are immutable, so a block never goes stale; it can only be
- * deleted with its object.
+ * Blocks of objects in memory, bounded in bytes, the least recently used dropped first. A block is a fixed-size,
+ * aligned piece of an object (the last one may be shorter). Objects are immutable, so a block never goes stale; it
+ * can only be deleted with its object.
  */
 import { assert } from '../base/assert.ts';
 

@@ -20,9 +20,10 @@ export function isObjectKey(key: string): boolean {
 /** Throws `ERR_MILLRACE_INVALID_ARGUMENT` for a key that no object can have. */
 export function checkObjectKey(key: string): void {
   if (isObjectKey(key)) return;
+  const shown = JSON.stringify(key.slice(0, KEY_CHARACTERS_MAX));
   throw new MillraceError(
     'ERR_MILLRACE_INVALID_ARGUMENT',
-    `object key ${JSON.stringify(key.slice(0, KEY_CHARACTERS_MAX))} is not usable: keys are 1 to ${KEY_CHARACTERS_MAX} ` +
-      `characters of [0-9a-z/.-], without empty, "." or ".." segments, and do not end in "${TEMPORARY_SUFFIX}"`,
+    `object key ${shown} is not usable: keys are 1 to ${KEY_CHARACTERS_MAX} characters of [0-9a-z/.-], ` +
+      `without empty, "." or ".." segments, and do not end in "${TEMPORARY_SUFFIX}"`,
   );
 }

@@ -30,12 +30,16 @@ export interface ObjectStore {
   create(key: string): Promise<ObjectWriter>;
   /**
    * Reads exactly `length` bytes at `position`. Rejects with `ERR_MILLRACE_OBJECT_NOT_FOUND` when there is no such
-   * object, `ERR_MILLRACE_SEGMENT_CORRUPT` when the object ends before the range does, `ERR_MILLRACE_READ_FAILED` otherwise.
+   * object, `ERR_MILLRACE_SEGMENT_CORRUPT` when the object ends before the range does, `ERR_MILLRACE_READ_FAILED`
+   * otherwise.
    */
   read(key: string, position: number, length: number, signal?: AbortSignal): Promise<Uint8Array>;
   /** Size in bytes; `undefined` when there is no such object. */
   size(key: string): Promise<number | undefined>;
-  /** Deletes what it can and returns the keys that are certainly gone (absent ones count). Never rejects for a single key. */
+  /**
+   * Deletes what it can and returns the keys that are certainly gone (absent ones count). Never rejects for a single
+   * key.
+   */
   delete(keys: readonly string[]): Promise<string[]>;
   /** Every object, in key order. For tools and the search for orphans: correctness never depends on it. */
   list(prefix?: string): AsyncIterable<ObjectEntry>;

@@ -1,7 +1,7 @@
 /**
- * Bounded retries with exponential backoff and jitter. Only what may succeed without repair is tried again; the operation
- * is called anew for each attempt, so that it can build its request and body from scratch: a body that an earlier attempt
- * consumed would store an empty object.
+ * Bounded retries with exponential backoff and jitter. Only what may succeed without repair is tried again; the
+ * operation is called anew for each attempt, so that it can build its request and body from scratch: a body that an
+ * earlier attempt consumed would store an empty object.
  */
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { assert } from '../base/assert.ts';

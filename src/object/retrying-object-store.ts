@@ -10,7 +10,9 @@ import { RetryingWriter } from './retrying-writer.ts';
 export interface RetryingObjectStoreOptions {
   readonly policy?: RetryPolicy;
   readonly environment?: RetryEnvironment;
-  /** Objects up to this size are kept in memory until their commit, so that they can be written again. Default 16 MiB. */
+  /**
+   * Objects up to this size are kept in memory until their commit, so that they can be written again. Default 16 MiB.
+   */
   readonly replayBytes?: number;
 }
 

@@ -1,7 +1,7 @@
 /**
  * Writes an object through a store that may fail for a moment. A failed writer takes nothing more, so another attempt
- * begins the object anew from a copy of all bytes so far; objects too large to keep a copy of fail at the first error, and
- * the job that writes them starts over under a new key.
+ * begins the object anew from a copy of all bytes so far; objects too large to keep a copy of fail at the first
+ * error, and the job that writes them starts over under a new key.
  */
 import { assert } from '../base/assert.ts';
 import { bytesEqual } from '../base/bytes.ts';

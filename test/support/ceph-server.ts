@@ -1,6 +1,6 @@
 /**
- * A real S3 server for tests: Ceph's gateway over one monitor and one storage daemon that keeps its objects in memory, all
- * on the loopback interface. Installed from Debian's packages when missing; started in about two seconds.
+ * A real S3 server for tests: Ceph's gateway over one monitor and one storage daemon that keeps its objects in
+ * memory, all on the loopback interface. Installed from Debian's packages when missing; started in about two seconds.
  */
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -154,8 +154,8 @@ class Cluster {
   }
 
   /**
-   * Authentication stays on: without it the gateway never connects. The shortened Paxos interval turns eleven seconds of
-   * start into one; without TCP_NODELAY many requests take 45 ms.
+   * Authentication stays on: without it the gateway never connects. The shortened Paxos interval turns eleven seconds
+   * of start into one; without TCP_NODELAY many requests take 45 ms.
    */
   #configuration(): string {
     const settings: Readonly<Record<string, Readonly<Record<string, string | number | boolean>>>> = {

@@ -1,6 +1,6 @@
 /**
- * An HTTP proxy in front of a real server that fails single requests: before they reach the server, after they took effect
- * there, and in the middle of the answer, at any byte of it.
+ * An HTTP proxy in front of a real server that fails single requests: before they reach the server, after they took
+ * effect there, and in the middle of the answer, at any byte of it.
  */
 import {
   createServer,

@@ -31,8 +31,8 @@ function openClient(options: S3Options): S3Client {
   const config: S3ClientConfig = {
     forcePathStyle: options.forcePathStyle ?? endpoint !== undefined,
     maxAttempts: 1,
-    // The newer checksum trailers are refused by Ceph and Swift, and other servers ignore them. `Content-MD5` is checked
-    // by AWS and Ceph alike, so uploads carry that.
+    // The newer checksum trailers are refused by Ceph and Swift, and other servers ignore them. `Content-MD5` is
+    // checked by AWS and Ceph alike, so uploads carry that.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     // One round trip less for each part; a refused part is at most `partBytes` sent in vain.

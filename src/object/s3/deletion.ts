@@ -1,6 +1,6 @@
 /**
- * Deletes many objects. Deletes come in bursts, when a merge has replaced its inputs, and a burst that is throttled takes
- * the readers of the same bucket with it: so the pace gives way quickly and comes back slowly.
+ * Deletes many objects. Deletes come in bursts, when a merge has replaced its inputs, and a burst that is throttled
+ * takes the readers of the same bucket with it: so the pace gives way quickly and comes back slowly.
  */
 import { DeleteObjectsCommand } from '@aws-sdk/client-s3';
 import { isObjectKey } from '../object-key.ts';

@@ -1,4 +1,7 @@
-/** Lists a bucket in pages. Each page continues behind the last key seen, so a page can be asked for again at any time. */
+/**
+ * Lists a bucket in pages. Each page continues behind the last key seen, so a page can be asked for again at any
+ * time.
+ */
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
 import type { ListObjectsV2CommandOutput, MultipartUpload } from '@aws-sdk/client-s3';
 import { MillraceError } from '../../errors/millrace-error.ts';

@@ -107,7 +107,9 @@ const RULES: readonly Rule[] = [
 
 const NAMES: ReadonlySet<string> = new Set(RULES.map((rule) => rule.name));
 
-/** Checks options from a user or from another thread. The message names the option, never its value: it may be secret. */
+/**
+ * Checks options from a user or from another thread. The message names the option, never its value: it may be secret.
+ */
 export function checkS3Options(options: unknown): S3Options {
   if (typeof options !== 'object' || options === null) throw invalid('s3 needs options with a bucket');
   for (const name of Object.keys(options)) {

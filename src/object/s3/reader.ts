@@ -1,6 +1,6 @@
 /**
- * Reads a range of an object. A body is believed only when its range, its length and, for a whole object, its digest are
- * what was asked for; the chunks inside carry checksums of their own.
+ * Reads a range of an object. A body is believed only when its range, its length and, for a whole object, its digest
+ * are what was asked for; the chunks inside carry checksums of their own.
  */
 import { createHash } from 'node:crypto';
 import { GetObjectCommand, type GetObjectCommandOutput } from '@aws-sdk/client-s3';

@@ -1,6 +1,6 @@
 /**
- * Sends requests to one bucket: one place for attempts, timeouts, error codes and counters. The SDK's own retries are off:
- * they would multiply with these, and they know neither our clock nor our signal.
+ * Sends requests to one bucket: one place for attempts, timeouts, error codes and counters. The SDK's own retries are
+ * off: they would multiply with these, and they know neither our clock nor our signal.
  */
 import type { S3Client } from '@aws-sdk/client-s3';
 import { isMillraceError, MillraceError } from '../../errors/millrace-error.ts';
@@ -87,7 +87,9 @@ export class S3Requests {
     this.#options.client.destroy();
   }
 
-  /** The time bounds the whole request, body included: a server that stops in the middle of a body is as good as gone. */
+  /**
+   * The time bounds the whole request, body included: a server that stops in the middle of a body is as good as gone.
+   */
   async #withTimeout<T>(request: S3Request<T>, attempt: number): Promise<T> {
     const { client, requestTimeout, place } = this.#options;
     const controller = new AbortController();

@@ -59,7 +59,8 @@ export function s3Error(error: unknown, request: FailedRequest): MillraceError {
     ...(typeof requestId === 'string' ? { requestId } : {}),
   };
   const answer = status === undefined ? name : `${name}, HTTP ${status}`;
-  const message = `${operation}${key === undefined ? '' : ` of ${key}`} at ${place} failed: ${answer}${remedy(code, name)}`;
+  const what = key === undefined ? operation : `${operation} of ${key}`;
+  const message = `${what} at ${place} failed: ${answer}${remedy(code, name)}`;
   return new MillraceError(code, message, { details, cause: redactedCause(remote, name, request.secrets) });
 }
 

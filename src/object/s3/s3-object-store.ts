@@ -90,8 +90,8 @@ export async function openObjectStore(options: unknown): Promise<S3ObjectStore> 
 }
 
 /**
- * Describes a bucket for `open({ objects })`. Nothing is sent before the store is opened. Printing the result, or turning
- * it into JSON, leaves the credentials out.
+ * Describes a bucket for `open({ objects })`. Nothing is sent before the store is opened. Printing the result, or
+ * turning it into JSON, leaves the credentials out.
  */
 export function describeS3Store(options: S3Options): ObjectStoreComponent {
   const checked = structuredClone(checkS3Options(options));

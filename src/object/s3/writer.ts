@@ -2,8 +2,8 @@
  * Writes one object: as a single request up to the size of a part, as a multipart upload beyond. Parts are copies in
  * memory, so each attempt sends its body from the start.
  *
- * A reply can be lost after its request took effect. The next attempt is then refused because the key exists, by ourselves:
- * a random word stored with the object tells whose it is.
+ * A reply can be lost after its request took effect. The next attempt is then refused because the key exists, by
+ * ourselves: a random word stored with the object tells whose it is.
  */
 import { createHash } from 'node:crypto';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
