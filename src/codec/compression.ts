@@ -41,8 +41,10 @@ export function compress(codec: Codec, bytes: Uint8Array): Uint8Array {
 /**
  * Restores exactly `rawBytes` from `bytes`, which may be a view of shared memory. With `CODEC.none` the result is
  * `bytes` itself; otherwise it lies in `target` where that is given and large enough, and else in a new array. A caller
- * that keeps no result reuses a target: the first touch of new memory costs almost as much as LZ4. Throws `ERR_MILLRACE_SEGMENT_CORRUPT` when the bytes cannot hold what they
- * claim, before anything of the claimed size is allocated.
+ * that keeps no result reuses a target: the first touch of new memory costs almost as much as LZ4.
+ *
+ * Throws `ERR_MILLRACE_SEGMENT_CORRUPT` when the bytes cannot hold what they claim, before anything of the claimed size
+ * is allocated.
  */
 export function decompress(codec: Codec, bytes: Uint8Array, rawBytes: number, target?: Uint8Array): Uint8Array {
   if (!Number.isInteger(rawBytes) || rawBytes < 0 || rawBytes > CHUNK_RAW_BYTES_MAX) {

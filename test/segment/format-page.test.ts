@@ -1,4 +1,4 @@
-/** The page `docs/formats/segment.md` is a promise to strangers: its tables and its example are held against the code. */
+/** The page `docs/formats/segment.md` is a promise to strangers: its tables and example are held against the code. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { before, describe, it } from 'node:test';
@@ -60,7 +60,8 @@ function dumpedBytes(): Buffer {
 /** Field positions and their end in the table below the heading. */
 function tableUnder(heading: string): { readonly positions: number[]; readonly end: number } {
   const section = PAGE.split(/^## /m).find((part) => part.startsWith(heading)) ?? '';
-  const rows = [...section.matchAll(/^\| (\d+) \| (\d+) \|/gm)].map(([, at, bytes]) => [Number(at), Number(bytes)] as const);
+  const matches = [...section.matchAll(/^\| (\d+) \| (\d+) \|/gm)];
+  const rows = matches.map(([, at, bytes]) => [Number(at), Number(bytes)] as const);
   let end = 0;
   for (const [at, bytes] of rows) {
     assert.equal(at, end, `${heading}: the field at ${at} follows the one before`);
