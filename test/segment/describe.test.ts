@@ -15,7 +15,8 @@ describe('the description of a segment', () => {
     assert.deepEqual(JSON.parse(JSON.stringify(description)), description);
     assert.equal(description.storeId, Buffer.from(FACTS.storeId).toString('hex'));
     assert.equal(description.createdAt, FACTS.createdAt);
-    const runs = description.runs.map((run) => [run.streamId, run.firstOffset, run.nextOffset, run.records, run.chunks]);
+    const runs = description.runs.map((run) =>
+      [run.streamId, run.firstOffset, run.nextOffset, run.records, run.chunks]);
     assert.deepEqual(runs, [[3, 100, 103, 3, 3], [3, 200, 201, 1, 1], [9, 0, 0, 0, 1]]);
   });
 
