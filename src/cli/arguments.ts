@@ -1,0 +1,56 @@
+/** Arguments as typed values. What cannot be one is a usage error that says what can. */
+import { InvalidArgumentError } from 'commander';
+import { isMillraceError } from '../errors/millrace-error.ts';
+import type { Compression } from '../record/stream-config.ts';
+import { checkStreamName } from '../stream/name.ts';
+import type { ReadFrom } from '../stream/read-options.ts';
+
+const PLACES: ReadonlySet<string> = new Set(['first', 'last', 'next']);
+const FROM_HELP = 'Use first, last, next, an offset such as 42, or @ and a time such as @2026-01-31T12:00:00Z.';
+const WHOLE = /^\d+$/;
+
+export function parseDirectory(text: string): string {
+  if (text === '' || text.includes('\0')) throw new InvalidArgumentError('Use the path of a directory.');
+  return text;
+}
+
+export function parseStreamName(text: string): string {
+  try {
+    checkStreamName(text);
+  } catch (error) {
+    throw isMillraceError(error) ? new InvalidArgumentError(`${error.message}.`) : error;
+  }
+  return text;
+}
+
+/** `first`, `last`, `next`, an offset, or `@` and milliseconds since the epoch or a date. */
+export function parseFrom(text: string): ReadFrom {
+  if (PLACES.has(text)) return text as ReadFrom;
+  if (text.startsWith('@')) return { timestamp: parseTime(text.slice(1)) };
+  const offset = wholeNumber(text);
+  if (offset === undefined) throw new InvalidArgumentError(FROM_HELP);
+  return offset;
+}
+
+export function parseLimit(text: string): number {
+  const limit = wholeNumber(text);
+  if (limit === undefined) throw new InvalidArgumentError('Use a whole number from 0 on.');
+  return limit;
+}
+
+export function parseCompression(text: string): Compression {
+  if (text === 'lz4' || text === 'none') return text;
+  throw new InvalidArgumentError('Use lz4 or none.');
+}
+
+/** Digits are milliseconds, as every `timestamp` that millrace prints; anything else is a date. */
+function parseTime(text: string): number {
+  const timestamp = wholeNumber(text) ?? Date.parse(text);
+  if (Number.isNaN(timestamp)) throw new InvalidArgumentError(FROM_HELP);
+  return timestamp;
+}
+
+function wholeNumber(text: string): number | undefined {
+  const value = Number(text);
+  return WHOLE.test(text) && Number.isSafeInteger(value) ? value : undefined;
+}

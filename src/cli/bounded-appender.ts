@@ -1,0 +1,79 @@
+/** Appends batch after batch with a bounded number of bytes on the way, and counts what is durable. */
+import { Signal } from '../base/signal.ts';
+import { MIB } from '../limits/limits.ts';
+import type { RecordInput } from '../record/record-input.ts';
+import type { Stream } from '../stream/stream.ts';
+
+/** Enough to keep the WAL worker busy with full writes. */
+const IN_FLIGHT_BYTES_MAX: number = 16 * MIB;
+/** What a record takes beside its value: short lines are mostly this. */
+const RECORD_OVERHEAD_BYTES = 16;
+
+/** Records that are durable. */
+export interface Kept {
+  readonly records: number;
+  /** Bytes of their values. */
+  readonly bytes: number;
+  /** Offset of the first; `undefined` without any. */
+  readonly firstOffset: number | undefined;
+  /** One past the last; `undefined` without any. */
+  readonly nextOffset: number | undefined;
+}
+
+export class BoundedAppender {
+  readonly #stream: Pick<Stream, 'appendMany'>;
+  readonly #settled = new Signal();
+  #inFlightBytes = 0;
+  #failure: { readonly error: unknown } | undefined;
+  #kept: Kept = { records: 0, bytes: 0, firstOffset: undefined, nextOffset: undefined };
+
+  constructor(stream: Pick<Stream, 'appendMany'>) {
+    this.#stream = stream;
+  }
+
+  /** What was acknowledged so far. */
+  get kept(): Kept {
+    return this.#kept;
+  }
+
+  /** Resolves when there is room for more; rejects when an earlier append failed. `bytes` is the sum of the values. */
+  async append(records: readonly RecordInput[], bytes: number): Promise<void> {
+    if (records.length === 0) return;
+    const weight = bytes + records.length * RECORD_OVERHEAD_BYTES;
+    this.#inFlightBytes += weight;
+    void this.#send(records, bytes).finally(() => {
+      this.#inFlightBytes -= weight;
+      this.#settled.notify();
+    });
+    await this.#until(IN_FLIGHT_BYTES_MAX);
+  }
+
+  /** Resolves when everything appended is durable; rejects with the first failure. */
+  async finish(): Promise<void> {
+    await this.#until(0);
+  }
+
+  /** Resolves when nothing is on the way any more, whatever became of it. */
+  async settled(): Promise<void> {
+    while (this.#inFlightBytes > 0) await this.#settled.wait();
+  }
+
+  async #until(inFlightBytes: number): Promise<void> {
+    while (this.#inFlightBytes > inFlightBytes && this.#failure === undefined) await this.#settled.wait();
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
+
+  async #send(records: readonly RecordInput[], bytes: number): Promise<void> {
+    try {
+      const firstOffset = await this.#stream.appendMany(records);
+      this.#kept = {
+        records: this.#kept.records + records.length,
+        bytes: this.#kept.bytes + bytes,
+        firstOffset: this.#kept.firstOffset ?? firstOffset,
+        nextOffset: firstOffset + records.length,
+      };
+    } catch (error) {
+      this.#failure ??= { error };
+    }
+  }
+}

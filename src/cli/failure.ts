@@ -1,0 +1,58 @@
+/** How a command ends: one line on standard error, and an exit code that scripts can rely on. */
+import { CommanderError } from 'commander';
+import { type ErrorCode, type ErrorKind } from '../errors/codes.ts';
+import { type ErrorDetails, isMillraceError, MillraceError } from '../errors/millrace-error.ts';
+import { BrokenPipe } from './output.ts';
+
+export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
+
+/** An error as `--json` prints it. */
+interface Failure {
+  readonly code: ErrorCode | 'INTERNAL';
+  readonly kind: ErrorKind | 'bug';
+  readonly retryable: boolean;
+  readonly message: string;
+  readonly details: ErrorDetails;
+  readonly exit: number;
+}
+
+/** Commander "fails" with these when it has shown what was asked for. */
+const SHOWN: ReadonlySet<string> = new Set(['commander.helpDisplayed', 'commander.version']);
+
+/** Prints what went wrong, if anything did, and returns the exit code. */
+export function reportFailure(error: unknown, json: boolean): number {
+  if (error instanceof BrokenPipe) return EXIT.ok;
+  if (error instanceof CommanderError && SHOWN.has(error.code)) return EXIT.ok;
+  // A bare `millrace` has printed the help.
+  if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage;
+  const failure = describe(error);
+  process.stderr.write(json ? asJson(failure) : `millrace: ${failure.code}: ${failure.message}\n`);
+  if (failure.kind === 'bug' && error instanceof Error) process.stderr.write(`${error.stack ?? ''}\n`);
+  return failure.exit;
+}
+
+function describe(error: unknown): Failure {
+  if (error instanceof CommanderError) {
+    const message = oneLine(error.message).replace(/^error: /, '');
+    return plain(new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message), EXIT.usage);
+  }
+  if (isMillraceError(error)) return plain(error, EXIT.failed);
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof Error && 'syscall' in error) {
+    return plain(new MillraceError('ERR_MILLRACE_READ_FAILED', message), EXIT.failed);
+  }
+  const bug = `${message}: this is a bug, please report it`;
+  return { code: 'INTERNAL', kind: 'bug', retryable: false, message: oneLine(bug), details: {}, exit: EXIT.failed };
+}
+
+function plain({ code, kind, retryable, message, details }: MillraceError, exit: number): Failure {
+  return { code, kind, retryable, message: oneLine(message), details, exit };
+}
+
+function asJson({ code, kind, retryable, message, details }: Failure): string {
+  return `${JSON.stringify({ error: { code, kind, retryable, message, details } })}\n`;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s*\n\s*/g, ' ').trim();
+}

@@ -1,0 +1,159 @@
+/** `millrace ingest`: lines on standard input become records. */
+import { createReadStream, fstatSync } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { Command } from 'commander';
+import { MillraceError } from '../errors/millrace-error.ts';
+import { MIB, RECORD_BYTES_DEFAULT } from '../limits/limits.ts';
+import type { RecordInput } from '../record/record-input.ts';
+import type { Compression } from '../record/stream-config.ts';
+import { open } from '../store/open.ts';
+import { parseCompression, parseDirectory, parseStreamName } from './arguments.ts';
+import { BoundedAppender, type Kept } from './bounded-appender.ts';
+import { examples } from './help.ts';
+import { interruptible } from './interruption.ts';
+import { keyedRecord } from './keyed-record.ts';
+import { LineSplitter } from './line-splitter.ts';
+import { print, printJson } from './output.ts';
+import { type Progress, startProgress } from './progress.ts';
+import { bytes, counted } from './text.ts';
+
+interface IngestOptions {
+  readonly keyField?: string;
+  readonly compression?: Compression;
+  readonly json?: true;
+}
+
+const FILE_READ_BYTES: number = MIB;
+const STDIN = 0;
+
+export function ingestCommand(): Command {
+  return new Command('ingest')
+    .summary('append the lines of standard input to a stream')
+    .description(
+      'Appends the lines of standard input to a stream, one record a line, durably. Makes the store and the\n' +
+        'stream when they do not exist. Ctrl-C ends it cleanly: what was read so far is kept and counted.',
+    )
+    .argument('<dir>', 'directory of the store', parseDirectory)
+    .argument('<stream>', 'name of the stream', parseStreamName)
+    .option('--key-field <name>', 'lines are JSON objects: take the key of a record from this field')
+    .option('--compression <codec>', 'lz4 or none, from now on; a new stream takes lz4', parseCompression)
+    .option('--json', 'print the summary as a JSON object')
+    .addHelpText(
+      'after',
+      examples(
+        'millrace ingest ./data access < access.log',
+        'tail -F app.ndjson | millrace ingest ./data events --key-field userId',
+        'zcat old/*.gz | millrace ingest ./data archive --json',
+      ),
+    )
+    .action((dir: string, stream: string, options: IngestOptions) =>
+      interruptible((signal) => ingest(dir, stream, options, signal)),
+    );
+}
+
+async function ingest(dir: string, name: string, options: IngestOptions, signal: AbortSignal): Promise<void> {
+  const store = await open({ dir });
+  const { compression } = options;
+  let result: { kept: Kept; next: number; failure: unknown } | undefined;
+  try {
+    const stream = await store.stream(name, compression === undefined ? {} : { compression });
+    const appender = new BoundedAppender(stream);
+    const failure = await attempt(() => appendInput(appender, options.keyField, signal));
+    // Also after a failure: what is still on the way may become durable, and is counted then.
+    await appender.settled();
+    const { durableOffset } = await stream.info();
+    result = { kept: appender.kept, next: durableOffset, failure };
+  } finally {
+    await store.close();
+  }
+  const failure = result.failure ?? interruption(signal);
+  await printSummary(name, result.kept, result.next, failure === undefined, options.json === true);
+  if (failure !== undefined) throw failure;
+}
+
+async function appendInput(
+  appender: BoundedAppender,
+  keyField: string | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { input, totalBytes } = openInput();
+  const splitter = new LineSplitter(RECORD_BYTES_DEFAULT);
+  const progress = startProgress('ingest', totalBytes);
+  const stop = (): void => {
+    input.destroy();
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  const recordsOf = (lines: Buffer[]): RecordInput[] => {
+    if (keyField === undefined) return lines;
+    const before = splitter.lines - lines.length;
+    return lines.map((line, index) => keyedRecord(line, keyField, before + index + 1));
+  };
+  try {
+    let doneBytes = 0;
+    for await (const chunk of chunksOf(input, signal)) {
+      const lines = splitter.push(chunk);
+      await appender.append(recordsOf(lines), sumOf(lines));
+      doneBytes += chunk.length;
+      update(progress, doneBytes, appender.kept);
+    }
+    const last = signal.aborted ? undefined : splitter.end();
+    if (last !== undefined) await appender.append(recordsOf([last]), last.length);
+    await appender.finish();
+  } finally {
+    signal.removeEventListener('abort', stop);
+    input.destroy();
+    progress.end();
+  }
+}
+
+/** A file is read in larger pieces than a pipe gives, and its size is known. */
+function openInput(): { input: Readable; totalBytes: number | undefined } {
+  const stat = fstatSync(STDIN);
+  if (!stat.isFile()) return { input: process.stdin, totalBytes: undefined };
+  const input = createReadStream('', { fd: STDIN, autoClose: false, highWaterMark: FILE_READ_BYTES });
+  return { input, totalBytes: stat.size };
+}
+
+/** Ends without an error when the user asks to stop. */
+async function* chunksOf(input: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
+  try {
+    yield* input as AsyncIterable<Buffer>;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}
+
+function update(progress: Progress, doneBytes: number, kept: Kept): void {
+  progress.update(doneBytes, `${counted(kept.records, 'record')} durable`);
+}
+
+async function attempt(work: () => Promise<void>): Promise<unknown> {
+  try {
+    await work();
+    return undefined;
+  } catch (error) {
+    return error;
+  }
+}
+
+function interruption(signal: AbortSignal): MillraceError | undefined {
+  if (!signal.aborted) return undefined;
+  const message = `${String(signal.reason)} ended the ingest before the input did: the records counted are kept`;
+  return new MillraceError('ERR_MILLRACE_ABORTED', message);
+}
+
+async function printSummary(name: string, kept: Kept, next: number, complete: boolean, json: boolean): Promise<void> {
+  const { firstOffset = next, nextOffset = next, records } = kept;
+  if (json) {
+    await printJson({ stream: name, records, bytes: kept.bytes, firstOffset, nextOffset, complete });
+    return;
+  }
+  const offsets = records === 0 ? `the next offset is ${next}` : `offsets ${firstOffset} to ${nextOffset - 1}`;
+  await print(`${counted(records, 'record')} (${bytes(kept.bytes)}) kept in ${name}: ${offsets}\n`);
+}
+
+function sumOf(lines: readonly Buffer[]): number {
+  let sum = 0;
+  for (const line of lines) sum += line.length;
+  return sum;
+}

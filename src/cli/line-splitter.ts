@@ -1,0 +1,68 @@
+/** Cuts a byte stream into lines without making a string of any of them. */
+import { MillraceError } from '../errors/millrace-error.ts';
+
+const NEWLINE = 10;
+
+/**
+ * A line ends at `\n`, which is not part of it; anything else is, `\r` too. Lines are views of the chunks that were pushed,
+ * except those that lie across two of them.
+ */
+export class LineSplitter {
+  readonly #maxLineBytes: number;
+  /** The beginning of a line whose end has not arrived. */
+  #pending: Buffer[] = [];
+  #pendingBytes = 0;
+  #lines = 0;
+
+  constructor(maxLineBytes: number) {
+    this.#maxLineBytes = maxLineBytes;
+  }
+
+  /** Lines that ended so far. */
+  get lines(): number {
+    return this.#lines;
+  }
+
+  /** Takes the next chunk and returns the lines that end in it. Throws `ERR_MILLRACE_RECORD_TOO_LARGE`. */
+  push(chunk: Buffer): Buffer[] {
+    const lines: Buffer[] = [];
+    let from = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
+      lines.push(this.#complete(chunk.subarray(from, end)));
+      from = end + 1;
+    }
+    if (from < chunk.length) this.#keep(chunk.subarray(from));
+    return lines;
+  }
+
+  /** The last line, when no `\n` ended it. */
+  end(): Buffer | undefined {
+    return this.#pendingBytes === 0 ? undefined : this.#complete(Buffer.alloc(0));
+  }
+
+  #complete(rest: Buffer): Buffer {
+    this.#check(this.#pendingBytes + rest.length);
+    this.#lines += 1;
+    if (this.#pendingBytes === 0) return rest;
+    const line = Buffer.concat([...this.#pending, rest]);
+    this.#pending = [];
+    this.#pendingBytes = 0;
+    return line;
+  }
+
+  #keep(part: Buffer): void {
+    this.#pendingBytes += part.length;
+    // Before the end arrives: input without any newline must not fill the memory.
+    this.#check(this.#pendingBytes);
+    this.#pending.push(part);
+  }
+
+  #check(lineBytes: number): void {
+    if (lineBytes <= this.#maxLineBytes) return;
+    throw new MillraceError(
+      'ERR_MILLRACE_RECORD_TOO_LARGE',
+      `line ${this.#lines + 1} has more than ${this.#maxLineBytes} bytes: a record is one line, ended by a newline`,
+      { details: { line: this.#lines + 1, maxBytes: this.#maxLineBytes } },
+    );
+  }
+}

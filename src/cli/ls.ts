@@ -1,0 +1,53 @@
+/** `millrace ls`: what streams a store holds. */
+import { Command } from 'commander';
+import { open } from '../store/open.ts';
+import type { StreamInfo } from '../stream/stream.ts';
+import { parseDirectory } from './arguments.ts';
+import { examples } from './help.ts';
+import { print, printJson } from './output.ts';
+import { bytes, ratio, table } from './text.ts';
+
+const HEADING = ['stream', 'records', 'first', 'next', 'bytes', 'stored', 'ratio', 'segments'] as const;
+
+export function lsCommand(): Command {
+  return new Command('ls')
+    .summary('list the streams of a store')
+    .description('Lists the streams of a store with what they hold in segments.')
+    .argument('<dir>', 'directory of the store', parseDirectory)
+    .option('--json', 'print a JSON object')
+    .addHelpText('after', examples('millrace ls ./data', "millrace ls ./data --json | jq '.streams[].name'"))
+    .action((dir: string, options: { readonly json?: true }) => list(dir, options.json === true));
+}
+
+async function list(dir: string, json: boolean): Promise<void> {
+  const streams = await infoOfAll(dir);
+  if (json) {
+    await printJson({ directory: dir, streams });
+    return;
+  }
+  const rows = streams.map(({ name, records, firstOffset, nextOffset, userBytes, storedBytes, segments }) => [
+    name,
+    records,
+    firstOffset,
+    nextOffset,
+    bytes(userBytes),
+    bytes(storedBytes),
+    ratio(userBytes, storedBytes),
+    segments,
+  ]);
+  await print(rows.length === 0 ? 'no streams\n' : table(HEADING, rows));
+}
+
+async function infoOfAll(dir: string): Promise<StreamInfo[]> {
+  const store = await open({ dir, readOnly: true });
+  try {
+    const streams: StreamInfo[] = [];
+    for (const { name } of await store.streams()) {
+      const stream = await store.stream(name);
+      streams.push(await stream.info());
+    }
+    return streams;
+  } finally {
+    await store.close();
+  }
+}

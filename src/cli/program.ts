@@ -1,0 +1,38 @@
+/** All commands under one name. */
+import { Command } from 'commander';
+import { dumpCommand } from './dump.ts';
+import { infoCommand } from './info.ts';
+import { ingestCommand } from './ingest.ts';
+import { lsCommand } from './ls.ts';
+import { readCommand } from './read.ts';
+import { verifyCommand } from './verify.ts';
+import { packageVersion } from './version.ts';
+
+const DETAILS = `
+Exit codes: 0 ok, 1 failed or damage found, 2 wrong usage. Errors are one line on standard error:
+  millrace: CODE: message
+
+read, ls, info, verify and dump change nothing and work beside a process that has the store open.
+They see what is in segments: a writer moves records there when a slot of its log is full, every
+10 seconds, and when it closes.
+
+Examples:
+  seq 1000000 | millrace ingest ./data numbers
+  millrace read ./data numbers --from 42 --limit 3
+  millrace read ./data orders --from next --follow --json | jq .value
+  millrace verify ./data && echo intact`;
+
+export function buildProgram(): Command {
+  const program = new Command('millrace')
+    .description('Durable append-only streams in a directory: write, read and inspect them.')
+    .version(packageVersion(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help for a command')
+    // Errors are printed in one place, in one form.
+    .configureOutput({ outputError: () => undefined })
+    .exitOverride()
+    .addHelpText('after', DETAILS);
+  const commands = [ingestCommand(), readCommand(), lsCommand(), infoCommand(), verifyCommand(), dumpCommand()];
+  for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
+  return program;
+}

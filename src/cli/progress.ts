@@ -1,0 +1,46 @@
+/** A line on standard error that shows how far a long command is; nothing at all where that is not a terminal. */
+import { type Options, type Params, SingleBar } from 'cli-progress';
+import { bytes } from './text.ts';
+
+export interface Progress {
+  /** `text` follows the figures. */
+  update(doneBytes: number, text: string): void;
+  end(): void;
+}
+
+const BAR_COLUMNS = 30;
+const FRAMES_PER_SECOND = 10;
+const NOTHING: Progress = { update: () => undefined, end: () => undefined };
+
+/** Starts the line. Without a known total it shows figures alone. */
+export function startProgress(label: string, totalBytes: number | undefined): Progress {
+  if (!process.stderr.isTTY) return NOTHING;
+  const bar = new SingleBar({
+    stream: process.stderr,
+    clearOnComplete: true,
+    // A hidden cursor would stay hidden when the process is killed.
+    hideCursor: null,
+    fps: FRAMES_PER_SECOND,
+    format: (_options: Options, params: Params, payload: { text?: string }) =>
+      line(label, params, totalBytes, payload.text ?? ''),
+  });
+  bar.start(totalBytes ?? 0, 0);
+  return {
+    update: (doneBytes, text) => {
+      bar.update(doneBytes, { text });
+    },
+    end: () => {
+      bar.stop();
+    },
+  };
+}
+
+function line(label: string, params: Params, totalBytes: number | undefined, text: string): string {
+  const seconds = Math.max((Date.now() - params.startTime) / 1_000, 0.001);
+  const figures = `${bytes(params.value)}  ${bytes(params.value / seconds)}/s  ${text}`;
+  if (totalBytes === undefined || totalBytes === 0) return `${label}  ${figures}`;
+  const share = Math.min(1, params.value / totalBytes);
+  const full = Math.round(share * BAR_COLUMNS);
+  const bar = `${'#'.repeat(full)}${'-'.repeat(BAR_COLUMNS - full)}`;
+  return `${label}  ${bar}  ${Math.floor(share * 100)} %  ${figures}`;
+}

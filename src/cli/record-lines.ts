@@ -1,0 +1,43 @@
+/** Batches of records as lines, a whole batch at a time: a write per record would cost more than reading it. */
+import { isUtf8 } from 'node:buffer';
+import type { RecordBatch } from '../record/record-batch.ts';
+
+const NEWLINE = 10;
+
+/** Bytes that are no text, in JSON. */
+interface Base64 {
+  readonly base64: string;
+}
+
+/** Every value followed by a newline. A tombstone is an empty line. */
+export function valueLinesOf(batch: RecordBatch): Buffer {
+  const values: Buffer[] = [];
+  let bytes = batch.length;
+  for (let index = 0; index < batch.length; index += 1) {
+    const value = batch.value(index) ?? Buffer.alloc(0);
+    bytes += value.length;
+    values.push(value);
+  }
+  const lines = Buffer.allocUnsafe(bytes);
+  let end = 0;
+  for (const value of values) {
+    end += value.copy(lines, end);
+    lines[end] = NEWLINE;
+    end += 1;
+  }
+  return lines;
+}
+
+/** Every record as a JSON object on a line. */
+export function jsonLinesOf(batch: RecordBatch): string {
+  let lines = '';
+  for (const { offset, timestamp, key, value } of batch) {
+    lines += `${JSON.stringify({ offset, timestamp, key: jsonValue(key), value: jsonValue(value) })}\n`;
+  }
+  return lines;
+}
+
+function jsonValue(bytes: Buffer | null): string | Base64 | null {
+  if (bytes === null) return null;
+  return isUtf8(bytes) ? bytes.toString() : { base64: bytes.toString('base64') };
+}

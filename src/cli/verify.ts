@@ -1,0 +1,63 @@
+/** `millrace verify`: every invariant and every byte. */
+import { Command } from 'commander';
+import { open } from '../store/open.ts';
+import type { VerifyReport } from '../store/verify.ts';
+import { parseDirectory } from './arguments.ts';
+import { EXIT } from './failure.ts';
+import { examples } from './help.ts';
+import { inspectLog, type LogInspection } from './log-inspection.ts';
+import { print, printJson } from './output.ts';
+import { type Progress, startProgress } from './progress.ts';
+import { bytes, counted } from './text.ts';
+
+export function verifyCommand(): Command {
+  return new Command('verify')
+    .summary('check a store for damage')
+    .description(
+      'Checks the manifest, every byte of every segment, and the write-ahead log. Changes nothing, and works while\n' +
+        'another process has the store open. Exit code 1 when anything is damaged.',
+    )
+    .argument('<dir>', 'directory of the store', parseDirectory)
+    .option('--json', 'print the report as a JSON object')
+    .addHelpText('after', examples('millrace verify ./data && echo intact', 'millrace verify ./data --json | jq .problems'))
+    .action((dir: string, options: { readonly json?: true }) => verify(dir, options.json === true));
+}
+
+async function verify(dir: string, json: boolean): Promise<void> {
+  const report = await verifySegments(dir);
+  const log = await inspectLog(dir, 'everything');
+  const problems = [...report.problems, ...log.problems];
+  if (problems.length > 0) process.exitCode = EXIT.failed;
+  if (json) {
+    const { objects, bytes: size, chunks, records } = report;
+    const unflushedRecords = unflushedOf(log);
+    await printJson({ intact: problems.length === 0, objects, bytes: size, chunks, records, unflushedRecords, problems });
+    return;
+  }
+  for (const { where, problem } of problems) await print(`damaged: ${where}: ${problem}\n`);
+  await print(`${problems.length === 0 ? 'intact' : counted(problems.length, 'problem')}: ${summary(report, log)}\n`);
+}
+
+async function verifySegments(dir: string): Promise<VerifyReport> {
+  const store = await open({ dir, readOnly: true });
+  try {
+    let progress: Progress | undefined;
+    const report = await store.verify((doneBytes, totalBytes) => {
+      progress ??= startProgress('verify', totalBytes);
+      progress.update(doneBytes, '');
+    });
+    progress?.end();
+    return report;
+  } finally {
+    await store.close();
+  }
+}
+
+function summary(report: VerifyReport, log: LogInspection): string {
+  const segments = `${counted(report.records, 'record')} in ${counted(report.objects, 'segment')}`;
+  return `${segments} (${bytes(report.bytes)}), ${counted(unflushedOf(log), 'record')} in the log only`;
+}
+
+function unflushedOf({ unflushed }: LogInspection): number {
+  return [...unflushed.values()].reduce((sum, records) => sum + records, 0);
+}
