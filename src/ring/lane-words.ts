@@ -6,6 +6,10 @@
  * Counters are the low 32 bits of a sequence that never goes back; `widen` restores the rest.
  */
 
+import { assert } from '../base/assert.ts';
+import { PAGE_BYTES } from '../base/bytes.ts';
+import { SLOT_BYTES_MAX, SLOTS_MAX } from '../limits/limits.ts';
+
 /** 128 bytes apart: processors fetch cache lines in pairs, and a shared pair would still ping-pong. */
 const WORD_STRIDE = 32;
 
@@ -16,6 +20,17 @@ const SLOT_ENDS = 4 * WORD_STRIDE;
 
 const TWO_POW_32 = 2 ** 32;
 
+/** The end of a slot is counted in pages; the low bits of its word are those of the filling's sequence. */
+const FILLING_BITS = 14;
+const FILLINGS: number = 2 ** FILLING_BITS;
+
+/** As the end of a filling: it still takes blocks. */
+export const NOT_ENDED = 0;
+/** As the end of a filling: it ended, and all of it was durable, since its slot was given to another. */
+export const RECYCLED = -1;
+
+assert(SLOT_BYTES_MAX / PAGE_BYTES < 2 ** (32 - FILLING_BITS), 'the end of the largest slot fits its word');
+
 /** The smallest number not below `last` whose low 32 bits are `word`. */
 export function widen(last: number, word: number): number {
   return last + ((word - last) >>> 0);
@@ -25,7 +40,7 @@ export class LaneWords {
   readonly #words: Int32Array;
 
   constructor(ring: SharedArrayBuffer) {
-    this.#words = new Int32Array(ring, 0, SLOT_ENDS + WORD_STRIDE * 64);
+    this.#words = new Int32Array(ring, 0, SLOT_ENDS + WORD_STRIDE * SLOTS_MAX);
   }
 
   /** Sets both counters to the sequence of the next block, before any other thread sees the ring. */
@@ -75,13 +90,27 @@ export class LaneWords {
     return Atomics.load(this.#words, FAILED) !== 0;
   }
 
-  /** Writer: producer. Position in the slot where its filling ended; 0 while it is filling. */
-  publishSlotEnd(slotIndex: number, position: number): void {
-    Atomics.store(this.#words, SLOT_ENDS + slotIndex * WORD_STRIDE, position);
+  /** Writer: producer. Position in the slot where its filling ended. */
+  publishSlotEnd(slotIndex: number, slotSequence: number, position: number): void {
+    const pages = position / PAGE_BYTES;
+    assert(Number.isInteger(pages) && pages < 2 ** (32 - FILLING_BITS), 'a filling ends at a page of its slot');
+    Atomics.store(this.#words, slotEndWord(slotIndex), (pages * FILLINGS + (slotSequence % FILLINGS)) | 0);
   }
 
-  /** Reader: WAL worker. */
-  slotEnd(slotIndex: number): number {
-    return Atomics.load(this.#words, SLOT_ENDS + slotIndex * WORD_STRIDE);
+  /**
+   * Reader: WAL worker. Where filling `slotSequence` of the slot ended; `NOT_ENDED`, or `RECYCLED` when a younger
+   * filling of the slot has ended since. The word names its filling: while the worker rests at the end of one, the
+   * producer may go all around the ring, and the end of another must not pass for this one's.
+   */
+  slotEnd(slotIndex: number, slotSequence: number): number {
+    const word = Atomics.load(this.#words, slotEndWord(slotIndex)) >>> 0;
+    const pages = word >>> FILLING_BITS;
+    const ahead = (word - slotSequence) & (FILLINGS - 1);
+    if (pages === 0 || ahead >= FILLINGS / 2) return NOT_ENDED;
+    return ahead === 0 ? pages * PAGE_BYTES : RECYCLED;
   }
+}
+
+function slotEndWord(slotIndex: number): number {
+  return SLOT_ENDS + slotIndex * WORD_STRIDE;
 }

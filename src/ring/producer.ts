@@ -190,7 +190,8 @@ export class RingProducer {
       endPosition: this.#position - this.#base,
       lastBlock: this.#blockSequence - 1,
     };
-    this.words.publishSlotEnd(slotIndexOf(this.geometry, this.#slotSequence), sealed.endPosition);
+    const slotIndex = slotIndexOf(this.geometry, this.#slotSequence);
+    this.words.publishSlotEnd(slotIndex, this.#slotSequence, sealed.endPosition);
     this.#doorbell.ring();
     this.#slotOpen = false;
     this.#slotSequence += 1;
@@ -210,7 +211,6 @@ export class RingProducer {
     this.#base = slotBase(this.geometry, this.#slotSequence);
     this.#slotLimit = this.#base + this.geometry.slotBytes;
     this.#position = this.#base + FIRST_BLOCK_POSITION;
-    this.words.publishSlotEnd(slotIndexOf(this.geometry, this.#slotSequence), 0);
     this.#slotOpen = true;
     return true;
   }

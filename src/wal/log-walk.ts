@@ -4,7 +4,7 @@
  */
 import { blockBytes } from '../ring/block-format.ts';
 import { FIRST_BLOCK_POSITION } from '../ring/geometry.ts';
-import { BLOCK_TABLE, type BlockFacts, decide } from './recovery-table.ts';
+import { BLOCK_TABLE, type BlockFacts, decide, LOG_ENDS } from './recovery-table.ts';
 import type { FoundBlock } from './scan.ts';
 
 /** The blocks found of one filling, by position. */
@@ -13,14 +13,17 @@ export interface Filling {
   readonly blocks: readonly FoundBlock[];
 }
 
-/** A place where the log is damaged: acknowledged blocks are missing from here up to `resumesAt`. */
+/** A place where the log is damaged: acknowledged blocks are missing there. */
 export interface Damage {
   readonly label: string;
   readonly slotSequence: number;
   readonly position: number;
+  /** Sequence of the first missing block. */
   readonly blockSequence: number;
-  /** The next block of the log that is intact; `undefined` when the filling holds none. */
-  readonly resumesAt: FoundBlock | undefined;
+  /** Sequence of the intact block that the log goes on with. */
+  readonly resumesWith: number;
+  /** End of the damaged bytes in the slot; `undefined` when they reach to its end. */
+  readonly resumesAt: number | undefined;
 }
 
 export interface LogWalk {
@@ -31,15 +34,30 @@ export interface LogWalk {
   readonly endedBy: string;
 }
 
-/** Groups blocks into fillings younger than `flushed`, oldest first; of each slot only its youngest filling is real. */
+/**
+ * The fillings younger than `flushed`, oldest first and without a hole: one that left nothing is there without blocks.
+ * Of each slot only its youngest filling is real, and of that only the blocks that no younger filling has replaced:
+ * what lies behind a torn write is never part of the log again, for the log went on with the same sequences elsewhere.
+ */
 export function fillingsOf(slots: readonly (readonly FoundBlock[])[], flushed: number): Filling[] {
-  const fillings: Filling[] = [];
+  const bySequence = new Map<number, readonly FoundBlock[]>();
+  let newest = flushed;
   for (const blocks of slots) {
     const youngest = blocks.reduce((most, block) => Math.max(most, block.slotSequence), -1);
     if (youngest <= flushed) continue;
-    fillings.push({ slotSequence: youngest, blocks: blocks.filter((block) => block.slotSequence === youngest) });
+    const filling = blocks.filter((block) => block.slotSequence === youngest);
+    bySequence.set(youngest, filling);
+    newest = Math.max(newest, youngest);
   }
-  return fillings.sort((left, right) => left.slotSequence - right.slotSequence);
+  const fillings: Filling[] = [];
+  let replacedFrom = Infinity;
+  for (let slotSequence = newest; slotSequence > Math.max(flushed, newest - slots.length); slotSequence -= 1) {
+    const found = bySequence.get(slotSequence) ?? [];
+    const blocks = found.filter((block) => block.blockSequence < replacedFrom);
+    replacedFrom = found.reduce((least, block) => Math.min(least, block.blockSequence), replacedFrom);
+    fillings.push({ slotSequence, blocks });
+  }
+  return fillings.reverse();
 }
 
 /** Walks from block `firstBlock`. Behind a damage the walk goes on at the next intact block, for a salvage to use. */
@@ -47,14 +65,14 @@ export function walkLog(fillings: readonly Filling[], firstBlock: number): LogWa
   const blocks: FoundBlock[] = [];
   const damages: Damage[] = [];
   let due = firstBlock;
-  let endedBy = 'B5';
+  let endedBy = LOG_ENDS;
   for (const [index, filling] of fillings.entries()) {
-    const younger = fillings.slice(index + 1).find((later) => later.blocks.some((block) => block.blockSequence >= due));
+    const next = fillings[index + 1];
     const byPosition = new Map(filling.blocks.map((block) => [block.position, block]));
     let position = FIRST_BLOCK_POSITION;
     for (;;) {
       const here = byPosition.get(position);
-      const row = decide(BLOCK_TABLE, factsAt(filling, younger, here, position, due));
+      const row = decide(BLOCK_TABLE, factsAt(filling, next, here, position, due));
       if (row.then === 'accept' && here !== undefined) {
         blocks.push(here);
         due += 1;
@@ -63,14 +81,14 @@ export function walkLog(fillings: readonly Filling[], firstBlock: number): LogWa
       }
       endedBy = row.label;
       if (row.then !== 'damaged') break;
-      const resumesAt = filling.blocks.find((block) => block.position > position && block.blockSequence > due);
-      damages.push({ label: row.label, slotSequence: filling.slotSequence, position, blockSequence: due, resumesAt });
-      if (resumesAt === undefined) {
-        due = firstSequence(younger) ?? due;
-        break;
-      }
-      due = resumesAt.blockSequence;
-      position = resumesAt.position;
+      const { slotSequence } = filling;
+      const intact = intactFrom(filling.blocks, position, due);
+      const resumesWith = intact?.blockSequence ?? firstOf(next)?.blockSequence ?? due;
+      const resumesAt = intact?.position;
+      damages.push({ label: row.label, slotSequence, position, blockSequence: due, resumesWith, resumesAt });
+      due = resumesWith;
+      if (resumesAt === undefined) break;
+      position = resumesAt;
     }
   }
   return { blocks, damages, endedBy };
@@ -79,28 +97,41 @@ export function walkLog(fillings: readonly Filling[], firstBlock: number): LogWa
 /** Facts are computed when a row asks: most places are valid, and the search for proof behind them is linear. */
 function factsAt(
   filling: Filling,
-  younger: Filling | undefined,
+  next: Filling | undefined,
   here: FoundBlock | undefined,
   position: number,
   due: number,
 ): BlockFacts {
   return {
     valid: here?.blockSequence === due,
+    laterHere: here !== undefined && here.blockSequence > due,
     get durableBehind(): boolean {
-      return filling.blocks.some((block) => block.writeStart > position && block.blockSequence > due);
+      // From the end: where anything proves it, the last block usually does.
+      return filling.blocks.findLast((b) => b.writeStart > position && b.blockSequence > due) !== undefined;
     },
     get younger(): BlockFacts['younger'] {
-      return youngerBegin(younger, due);
+      const first = firstOf(next);
+      if (first === undefined || first.blockSequence < due) return 'none';
+      return first.blockSequence === due ? 'continues' : 'skips';
     },
   };
 }
 
-function firstSequence(filling: Filling | undefined): number | undefined {
-  return filling?.blocks[0]?.blockSequence;
+/** The first block at or behind `position` that comes after block `due`. */
+function intactFrom(blocks: readonly FoundBlock[], position: number, due: number): FoundBlock | undefined {
+  let low = 0;
+  let high = blocks.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((blocks[middle] as FoundBlock).position < position) low = middle + 1;
+    else high = middle;
+  }
+  while (low < blocks.length && (blocks[low] as FoundBlock).blockSequence <= due) low += 1;
+  return blocks[low];
 }
 
-function youngerBegin(younger: Filling | undefined, due: number): BlockFacts['younger'] {
-  const first = younger?.blocks.find((block) => block.position === FIRST_BLOCK_POSITION);
-  if (first === undefined) return 'none';
-  return first.blockSequence === due ? 'continues' : first.blockSequence > due ? 'skips' : 'none';
+/** The block that a filling begins with, when it is intact. */
+function firstOf(filling: Filling | undefined): FoundBlock | undefined {
+  const first = filling?.blocks[0];
+  return first?.position === FIRST_BLOCK_POSITION ? first : undefined;
 }

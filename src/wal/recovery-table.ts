@@ -38,9 +38,11 @@ export const FILE_TABLE: readonly FileRow[] = [
 export interface BlockFacts {
   /** A block with the right filling, sequence and position, whose checksum holds. */
   readonly valid: boolean;
+  /** As `valid`, but a later block than the one that is due. */
+  readonly laterHere: boolean;
   /** A later block of the same filling was written when this place was already durable. */
   readonly durableBehind: boolean;
-  /** How a younger filling begins: with the block due here, with a later one, or there is none. */
+  /** How the next filling begins: with the block due here, with a later one, or its beginning says nothing. */
   readonly younger: 'none' | 'continues' | 'skips';
 }
 
@@ -52,12 +54,16 @@ export interface BlockRow {
   readonly then: BlockDecision;
 }
 
+/** Label of the row that ends an undamaged log. */
+export const LOG_ENDS = 'B6';
+
 export const BLOCK_TABLE: readonly BlockRow[] = [
   { label: 'B1', when: (b) => b.valid, then: 'accept' },
-  { label: 'B2', when: (b) => b.durableBehind, then: 'damaged' },
-  { label: 'B3', when: (b) => b.younger === 'continues', then: 'filling-ends' },
-  { label: 'B4', when: (b) => b.younger === 'skips', then: 'damaged' },
-  { label: 'B5', when: () => true, then: 'log-ends' },
+  { label: 'B2', when: (b) => b.laterHere, then: 'damaged' },
+  { label: 'B3', when: (b) => b.durableBehind, then: 'damaged' },
+  { label: 'B4', when: (b) => b.younger === 'continues', then: 'filling-ends' },
+  { label: 'B5', when: (b) => b.younger === 'skips', then: 'damaged' },
+  { label: LOG_ENDS, when: () => true, then: 'log-ends' },
 ];
 
 /** The row that decides. Both tables end with a row that always holds. */

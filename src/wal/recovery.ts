@@ -19,7 +19,7 @@ import { decide, FILE_TABLE, type FileFacts } from './recovery-table.ts';
 import { type LostRange, Salvage } from './salvage.ts';
 import { findBlocks, type FoundBlock } from './scan.ts';
 import { slotFileName } from './slot-files.ts';
-import { readSlotHeader, SLOT_CHECKED_BYTES, SLOT_MAGIC, SLOT_VERSION } from './slot-format.ts';
+import { readSlotHeader, SLOT_CHECKED_BYTES, SLOT_MAGIC, SLOT_VERSION, writeSlotHeader } from './slot-format.ts';
 
 const READ_BYTES: number = 8 * MIB;
 
@@ -66,26 +66,33 @@ export interface RecoveredLane {
   /** Fillings to flush, oldest first. */
   readonly fillings: readonly SealedSlot[];
   readonly frames: readonly RecoveredFrame[];
+  /** Slot files that a salvage found missing or damaged: `rebuildSlotFiles` replaces them before the lane is opened. */
+  readonly unusableFiles: readonly number[];
   readonly report: RecoveryReport;
 }
 
 /** Recovers a lane whose slot files exist. Throws a coded error that names file and position. */
 export async function recoverLane(input: RecoveryInput): Promise<RecoveredLane> {
-  const slots: FoundBlock[][] = [];
-  for (let index = 0; index < input.geometry.slots; index += 1) slots.push(await loadSlot(input, index));
-  const fillings = fillingsOf(slots, input.flushed.slotSequence);
-  const walk = walkLog(fillings, input.flushed.blockSequence + 1);
+  const { flushed, geometry } = input;
+  const slots: LoadedSlot[] = [];
+  for (let index = 0; index < geometry.slots; index += 1) slots.push(await loadSlot(input, index));
+  const fillings = fillingsOf(
+    slots.map(({ blocks }) => blocks),
+    flushed.slotSequence,
+  );
+  const walk = walkLog(fillings, flushed.blockSequence + 1);
   const [damage] = walk.damages;
   if (damage !== undefined && !input.salvage) throw damageError(input, damage);
-  const { frames, salvage } = collectFrames(input, walk);
-  const last = walk.blocks.at(-1);
-  const newest = fillings.reduce((most, filling) => Math.max(most, filling.slotSequence), input.flushed.slotSequence);
+  const { frames, covered, lost } = collectFrames(input, walk);
+  const sealed = sealedSlots(walk, covered);
+  // A filling that ends in dropped blocks is never continued: a stale block behind the new end could follow on.
+  const slotSequence = (fillings.at(-1)?.slotSequence ?? flushed.slotSequence) + 1;
   return {
-    // A filling that ends in dropped blocks is never continued: a stale block behind the new end could follow on.
-    start: { slotSequence: newest + 1, blockSequence: (last?.blockSequence ?? input.flushed.blockSequence) + 1 },
-    released: input.flushed.slotSequence,
-    fillings: sealedSlots(walk, salvage),
+    start: { slotSequence, blockSequence: (walk.blocks.at(-1)?.blockSequence ?? flushed.blockSequence) + 1 },
+    released: (sealed[0]?.slotSequence ?? slotSequence) - 1,
+    fillings: sealed,
     frames,
+    unusableFiles: slots.flatMap(({ usable }, index) => (usable ? [] : [index])),
     report: {
       lane: input.lane,
       blocks: walk.blocks.length,
@@ -93,44 +100,54 @@ export async function recoverLane(input: RecoveryInput): Promise<RecoveredLane> 
       records: frames.reduce((sum, { header }) => sum + header.recordCount, 0),
       endedBy: walk.endedBy,
       damages: walk.damages,
-      lost: salvage.lost,
+      lost,
     },
   };
 }
 
-/** Reads one file into its slot of the ring and returns its valid blocks. */
-async function loadSlot(input: RecoveryInput, slotIndex: number): Promise<FoundBlock[]> {
+/** What a slot file gave. */
+interface LoadedSlot {
+  readonly blocks: readonly FoundBlock[];
+  readonly usable: boolean;
+}
+
+/** Reads one file into its slot of the ring and finds its valid blocks. */
+async function loadSlot(input: RecoveryInput, slotIndex: number): Promise<LoadedSlot> {
   const path = join(input.directory, slotFileName(input.lane, slotIndex));
   const base = slotBase(input.geometry, slotIndex);
   const image = new Uint8Array(input.ring, base, input.geometry.slotBytes);
-  const facts = await readInto(input, path, slotIndex, image);
-  const row = decide(FILE_TABLE, facts);
-  if (row.then === 'use') return findBlocks(image, input);
-  if (row.then === 'damaged' && input.salvage) return [];
-  throw fileError(path, row.label, row.then);
+  const row = decide(FILE_TABLE, await readInto(input, path, slotIndex, image));
+  const usable = row.then === 'use';
+  if (!usable && !(row.then === 'damaged' && input.salvage)) throw fileError(path, row.label, row.then);
+  if (!usable) restoreHeader(input, slotIndex, image);
+  const blocks = findBlocks(image, input).filter(
+    ({ slotSequence }) => slotIndexOf(input.geometry, slotSequence) === slotIndex,
+  );
+  return { blocks, usable };
 }
+
+/** The lane writes the header page from the ring when it opens the file. */
+function restoreHeader({ lane, storeId, geometry }: RecoveryInput, slotIndex: number, image: Uint8Array): void {
+  image.fill(0, 0, PAGE_BYTES);
+  const { slots, slotBytes } = geometry;
+  const view = new DataView(image.buffer, image.byteOffset, PAGE_BYTES);
+  writeSlotHeader(view, { lane, slotIndex, slots, slotBytes, storeId }, xxh64);
+}
+
+const NOTHING_KNOWN: FileFacts = {
+  present: false,
+  storeBorn: true,
+  headerValid: false,
+  versionKnown: false,
+  sameStore: false,
+  placed: false,
+};
 
 async function readInto(input: RecoveryInput, path: string, slotIndex: number, image: Uint8Array): Promise<FileFacts> {
   const stat = input.fileSystem.statSync(path);
-  const absent = {
-    present: false,
-    storeBorn: true,
-    headerValid: false,
-    versionKnown: false,
-    sameStore: false,
-    placed: false,
-  };
-  if (stat === undefined) return absent;
-  if (stat.kind !== 'file' || stat.size !== image.length) return { ...absent, present: true };
-  const file = await input.fileSystem.open(path, { access: 'write' });
-  try {
-    await readFully(file, image);
-    // What is read here is served to readers: it must not vanish in a later power loss because a killed process left
-    // it in the page cache only.
-    await file.sync();
-  } finally {
-    await file.close();
-  }
+  if (stat === undefined) return NOTHING_KNOWN;
+  if (stat.kind !== 'file') return { ...NOTHING_KNOWN, present: true };
+  await readImage(input, path, image);
   const header = readSlotHeader(new DataView(image.buffer, image.byteOffset, PAGE_BYTES));
   const checked = xxh64(image.subarray(0, SLOT_CHECKED_BYTES)) === header.checksum;
   return {
@@ -140,6 +157,7 @@ async function readInto(input: RecoveryInput, path: string, slotIndex: number, i
     versionKnown: header.version <= SLOT_VERSION,
     sameStore: bytesEqual(header.storeId, input.storeId),
     placed:
+      stat.size === image.length &&
       header.lane === input.lane &&
       header.slotIndex === slotIndex &&
       header.slots === input.geometry.slots &&
@@ -147,62 +165,86 @@ async function readInto(input: RecoveryInput, path: string, slotIndex: number, i
   };
 }
 
-async function readFully(file: FileHandle, target: Uint8Array): Promise<void> {
-  let position = 0;
-  while (position < target.length) {
-    const count = await file.read(target, position, Math.min(READ_BYTES, target.length - position), position);
-    if (count === 0) break;
-    position += count;
+async function readImage({ fileSystem, salvage }: RecoveryInput, path: string, image: Uint8Array): Promise<void> {
+  let file: FileHandle | undefined;
+  try {
+    file = await fileSystem.open(path, { access: 'write' });
+    await readFully(file, image, salvage);
+    // What is read here is served to readers: it must not vanish in a later power loss because a killed process left
+    // it in the page cache only.
+    await file.sync();
+  } catch (error) {
+    throw readFailure(path, error);
+  } finally {
+    await file?.close();
   }
+}
+
+/** Reads as much as the file has. A salvage leaves pages that the disk cannot read as zeros. */
+async function readFully(file: FileHandle, target: Uint8Array, skipUnreadable: boolean): Promise<void> {
+  let position = 0;
+  let length = READ_BYTES;
+  while (position < target.length) {
+    try {
+      const count = await file.read(target, position, Math.min(length, target.length - position), position);
+      if (count === 0) break;
+      position += count;
+    } catch (error) {
+      if (!skipUnreadable) throw error;
+      if (length === PAGE_BYTES) position += PAGE_BYTES;
+      length = PAGE_BYTES;
+    }
+  }
+}
+
+interface CollectedFrames {
+  readonly frames: RecoveredFrame[];
+  readonly covered: readonly SealedSlot[];
+  readonly lost: readonly LostRange[];
 }
 
 /** Walks the frames of the log, holds them against their streams, and covers what a salvage has to leave out. */
-function collectFrames(input: RecoveryInput, walk: LogWalk): { frames: RecoveredFrame[]; salvage: Salvage } {
+function collectFrames(input: RecoveryInput, walk: LogWalk): CollectedFrames {
   const view = new DataView(input.ring);
   const frames: RecoveredFrame[] = [];
   const due = new Map<number, number>();
-  const salvage = new Salvage(view, input, walk.damages);
+  const salvage = new Salvage(input.ring, input, walk.damages);
+  const add = (header: FrameHeader, slotSequence: number, at: number): void => {
+    const { streamId, firstOffset, offsetSpan, kind } = header;
+    const stored = input.nextOffset(streamId);
+    if (stored === undefined) return;
+    const expected = due.get(streamId) ?? stored;
+    const rewinds = kind === FRAME_KIND.truncation && firstOffset <= expected;
+    if (firstOffset !== expected && !rewinds) {
+      const lost = firstOffset > expected ? salvage.cover(streamId, expected, firstOffset) : undefined;
+      if (lost === undefined) throw gap(streamId, expected, firstOffset);
+      frames.push(lost);
+    }
+    due.set(streamId, firstOffset + offsetSpan);
+    salvage.pass(streamId);
+    frames.push({ header, slotSequence, at });
+  };
   for (const block of walk.blocks) {
     salvage.reach(block);
     const from = slotBase(input.geometry, block.slotSequence) + block.position + BLOCK_HEADER_BYTES;
-    walkFrames(
-      view,
-      from,
-      from + block.payloadBytes,
-      (problem, at) => frameError(input, block, problem, at - from),
-      (header, at) => {
-        const { streamId, firstOffset, offsetSpan, kind } = header;
-        const stored = input.nextOffset(streamId);
-        if (stored === undefined) return;
-        const expected = due.get(streamId) ?? stored;
-        const rewinds = kind === FRAME_KIND.truncation && firstOffset <= expected;
-        if (firstOffset > expected && input.salvage) {
-          frames.push(salvage.cover(streamId, expected, firstOffset));
-        } else if (firstOffset !== expected && !rewinds) {
-          throw gap(streamId, expected, firstOffset);
-        }
-        due.set(streamId, firstOffset + offsetSpan);
-        frames.push({ header, slotSequence: block.slotSequence, at });
-      },
-    );
+    const corrupt = (problem: string, at: number): MillraceError => frameError(input, block, problem, at - from);
+    walkFrames(view, from, from + block.payloadBytes, corrupt, (header, at) => {
+      add(header, block.slotSequence, at);
+    });
   }
-  salvage.finish();
-  return { frames, salvage };
+  return { frames, covered: salvage.finish(), lost: salvage.lost };
 }
 
-function sealedSlots(walk: LogWalk, salvage: Salvage): SealedSlot[] {
+function sealedSlots(walk: LogWalk, covered: readonly SealedSlot[]): SealedSlot[] {
+  const ends = walk.blocks.map((block) => ({
+    slotSequence: block.slotSequence,
+    endPosition: block.position + blockBytes(block.payloadBytes),
+    lastBlock: block.blockSequence,
+  }));
   const slots = new Map<number, SealedSlot>();
-  for (const block of walk.blocks) {
-    const endPosition = block.position + blockBytes(block.payloadBytes);
-    slots.set(block.slotSequence, { slotSequence: block.slotSequence, endPosition, lastBlock: block.blockSequence });
-  }
-  for (const region of salvage.covered) {
-    const slot = slots.get(region.slotSequence);
-    slots.set(region.slotSequence, {
-      slotSequence: region.slotSequence,
-      endPosition: Math.max(slot?.endPosition ?? 0, region.endPosition),
-      lastBlock: Math.max(slot?.lastBlock ?? 0, region.lastBlock),
-    });
+  for (const end of [...ends, ...covered]) {
+    const slot = slots.get(end.slotSequence);
+    if (slot === undefined || slot.endPosition < end.endPosition) slots.set(end.slotSequence, end);
   }
   return [...slots.values()].sort((left, right) => left.slotSequence - right.slotSequence);
 }
@@ -246,4 +288,16 @@ function fileError(path: string, label: string, decision: 'create' | 'damaged' |
   return new MillraceError('ERR_MILLRACE_WAL_CORRUPT', `${path}: missing or damaged (${label}): ${SALVAGE_ADVICE}`, {
     details,
   });
+}
+
+function readFailure(path: string, error: unknown): MillraceError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new MillraceError(
+    'ERR_MILLRACE_READ_FAILED',
+    `${path}: ${reason}: check the disk and the file's permissions`,
+    {
+      details: { file: path },
+      cause: error,
+    },
+  );
 }

@@ -3,7 +3,6 @@
  * becomes `lost` frames: they cover the offsets and hold no record. They are written into the ring, over the damaged
  * block, and only there: the file stays as it is, and the flush carries them into a segment like any frame.
  */
-import { assert } from '../base/assert.ts';
 import { BLOCK_HEADER_BYTES, writeBlockHeader } from '../ring/block-format.ts';
 import { type RingGeometry, slotBase } from '../ring/geometry.ts';
 import type { SealedSlot } from '../ring/producer.ts';
@@ -12,6 +11,9 @@ import { type FrameHeader, readFrameHeader } from '../record/frame-reader.ts';
 import { finishFrame, FrameMemory } from '../record/frame-writer.ts';
 import type { Damage } from './log-walk.ts';
 import type { FoundBlock } from './scan.ts';
+
+/** Filler frames belong to no stream. */
+const NO_STREAM = 0;
 
 /** Offsets of a stream that a salvage could not read. */
 export interface LostRange {
@@ -26,73 +28,87 @@ export interface SalvageContext {
   readonly geometry: RingGeometry;
 }
 
-/** The damaged bytes between two intact blocks, being filled with `lost` frames. */
+/** Damaged bytes that are being filled with `lost` frames. */
 interface Region {
   readonly damage: Damage;
+  /** Where the slot begins in the ring. */
+  readonly base: number;
   readonly start: number;
   readonly end: number;
   position: number;
 }
 
+/** A frame that a salvage wrote, as recovery hands it on. */
+export interface LostFrame {
+  readonly header: FrameHeader;
+  readonly slotSequence: number;
+  readonly at: number;
+}
+
 export class Salvage {
   readonly lost: LostRange[] = [];
-  /** Regions that became blocks of lost frames. */
-  readonly covered: SealedSlot[] = [];
   readonly #memory: FrameMemory;
   readonly #context: SalvageContext;
-  readonly #damages: Damage[];
-  #region: Region | undefined;
+  readonly #damages: readonly Damage[];
+  /** One for each damage that lies behind the walk, in log order. */
+  readonly #regions: Region[] = [];
+  /** By stream, how many regions lay behind the walk at its last frame: what is lost later was not in those. */
+  readonly #passed = new Map<number, number>();
 
-  constructor(view: DataView, context: SalvageContext, damages: readonly Damage[]) {
-    this.#memory = new FrameMemory(view.buffer);
+  constructor(ring: SharedArrayBuffer, context: SalvageContext, damages: readonly Damage[]) {
+    this.#memory = new FrameMemory(ring);
     this.#context = context;
-    this.#damages = [...damages];
+    this.#damages = damages;
   }
 
-  /** Called for each intact block in order: opens the damaged region in front of it, if there is one. */
+  /** Called for each intact block in order: makes the damage in front of it, if there is one, a region to fill. */
   reach(block: FoundBlock): void {
-    const [damage] = this.#damages;
+    const damage = this.#damages[this.#regions.length];
     if (damage === undefined || damage.blockSequence >= block.blockSequence) return;
-    this.finish();
-    this.#damages.shift();
-    const base = slotBase(this.#context.geometry, damage.slotSequence);
-    const end = base + (damage.resumesAt?.position ?? this.#context.geometry.slotBytes);
+    const { geometry } = this.#context;
+    const base = slotBase(geometry, damage.slotSequence);
     const start = base + damage.position;
-    this.#region = { damage, start, end, position: start + BLOCK_HEADER_BYTES };
+    const end = base + (damage.resumesAt ?? geometry.slotBytes);
+    this.#regions.push({ damage, base, start, end, position: start + BLOCK_HEADER_BYTES });
+  }
+
+  /** Called for each intact frame. */
+  pass(streamId: number): void {
+    if (this.#regions.length > 0) this.#passed.set(streamId, this.#regions.length);
   }
 
   /**
-   * Covers [`from`, `to`) of a stream. There is room: each lost frame takes the place of at least one damaged frame.
+   * Covers the offsets [`from`, `to`) of a stream; `undefined` when there is no room. A lost frame is smaller than the
+   * smallest frame with a record, so there is room unless the log lacks more than its damaged places could hold.
    */
-  cover(streamId: number, from: number, to: number): { header: FrameHeader; slotSequence: number; at: number } {
-    const region = this.#region;
-    assert(region !== undefined, 'a gap lies behind a damaged block');
-    assert(region.position + FRAME_HEADER_BYTES <= region.end, 'lost frames fit where frames were');
+  cover(streamId: number, from: number, to: number): LostFrame | undefined {
+    const candidates = this.#regions.slice(this.#passed.get(streamId) ?? 0);
+    // The filler behind the last lost frame needs a header too.
+    const region = candidates.find(({ position, end }) => position + 2 * FRAME_HEADER_BYTES <= end);
+    if (region === undefined) return undefined;
     const at = region.position;
     region.position = this.#writeLost(at, at + FRAME_HEADER_BYTES, streamId, from, to - from);
     this.lost.push({ streamId, firstOffset: from, nextOffset: to });
     return { header: readFrameHeader(this.#memory.view, at), slotSequence: region.damage.slotSequence, at };
   }
 
-  /** Ends the open region: a filler and a block header make it a block that a walk can pass. */
-  finish(): void {
-    const region = this.#region;
-    if (region === undefined) return;
-    this.#region = undefined;
-    if (region.position < region.end) this.#writeLost(region.position, region.end, 0, 0, 0);
-    writeBlockHeader(this.#memory.view, region.start, {
+  /** Makes each region one block that a walk can pass, and returns where those end. */
+  finish(): SealedSlot[] {
+    return this.#regions.filter(({ start, end }) => start < end).map((region) => this.#finishRegion(region));
+  }
+
+  #finishRegion({ damage, base, start, end, position }: Region): SealedSlot {
+    this.#writeLost(position, end, NO_STREAM, 0, 0);
+    const { slotSequence, blockSequence, resumesWith } = damage;
+    writeBlockHeader(this.#memory.view, start, {
       lane: this.#context.lane,
       storeId: this.#context.storeId,
-      slotSequence: region.damage.slotSequence,
-      blockSequence: region.damage.blockSequence,
-      position: region.start - slotBase(this.#context.geometry, region.damage.slotSequence),
-      payloadBytes: region.end - region.start - BLOCK_HEADER_BYTES,
+      slotSequence,
+      blockSequence,
+      position: start - base,
+      payloadBytes: end - start - BLOCK_HEADER_BYTES,
     });
-    this.covered.push({
-      slotSequence: region.damage.slotSequence,
-      endPosition: region.end - slotBase(this.#context.geometry, region.damage.slotSequence),
-      lastBlock: region.damage.blockSequence,
-    });
+    return { slotSequence, endPosition: end - base, lastBlock: resumesWith - 1 };
   }
 
   #writeLost(at: number, end: number, streamId: number, firstOffset: number, offsetSpan: number): number {

@@ -7,7 +7,7 @@ import { allocatePages } from '../base/page-memory.ts';
 import { xxh64 } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
-import type { RingGeometry } from '../ring/geometry.ts';
+import { type RingGeometry, slotBase } from '../ring/geometry.ts';
 import { readSlotHeader, SLOT_CHECKED_BYTES, SLOT_MAGIC, writeSlotHeader } from './slot-format.ts';
 
 const NAME = /^lane-(\d{3})-slot-(\d{3})\.wal$/;
@@ -72,58 +72,99 @@ export function openForWriting(fileSystem: FileSystem, path: string, headerPage:
     throw shortWrite(path, written, PAGE_BYTES, 0);
   } catch (error) {
     direct?.closeSync();
-    // EINVAL: the file system refuses O_DIRECT at open (tmpfs) or at the first write.
-    if (!isSystemError(error, 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP')) throw error;
+    if (!isDirectRefused(error)) throw error;
     return { file: fileSystem.openSync(path, { access: 'write' }), mode: 'buffered' };
   }
 }
 
 /**
- * Creates the slot files that are missing. Each is written whole with zeros (overwriting written blocks needs no
- * journal: 0.12 ms a sync instead of 0.25), synced, and renamed into place, so that it is never seen half born.
+ * Creates the slot files that are missing. Each is written whole with zeros: overwriting written blocks needs no
+ * journal (0.12 ms a sync instead of 0.25).
  */
 export async function createSlotFiles(
   fileSystem: FileSystem,
   directory: string,
   storeId: Uint8Array,
   lane: number,
-  geometry: RingGeometry,
+  { slots, slotBytes }: RingGeometry,
 ): Promise<void> {
   const present = new Set(fileSystem.listSync(directory));
   let created = false;
-  for (let slotIndex = 0; slotIndex < geometry.slots; slotIndex += 1) {
+  for (let slotIndex = 0; slotIndex < slots; slotIndex += 1) {
     const name = slotFileName(lane, slotIndex);
     if (present.has(name)) continue;
-    const path = join(directory, name);
-    await writeNewSlotFile(fileSystem, path + TEMPORARY_SUFFIX, geometry.slotBytes, (header) => {
-      writeSlotHeader(
-        header,
-        { lane, slotIndex, slots: geometry.slots, slotBytes: geometry.slotBytes, storeId },
-        xxh64,
-      );
-    });
-    fileSystem.renameSync(path + TEMPORARY_SUFFIX, path);
+    const head = allocatePages(PAGE_BYTES);
+    writeSlotHeader(new DataView(head.buffer), { lane, slotIndex, slots, slotBytes, storeId }, xxh64);
+    const zeros = allocatePages(Math.min(BIRTH_WRITE_BYTES, slotBytes - PAGE_BYTES));
+    await writeSlotFile(fileSystem, join(directory, name), slotBytes, (at) => (at === 0 ? head : zeros));
     created = true;
   }
   if (created) fileSystem.syncDirectorySync(directory);
 }
 
-async function writeNewSlotFile(
+/**
+ * Replaces slot files that a salvage found missing or damaged by what it recovered of them, so that the lane can write
+ * to them again. Blocks that are missing stay missing: until the salvaged fillings are flushed, an `open` without
+ * `salvage` refuses as before.
+ */
+export async function rebuildSlotFiles(
+  fileSystem: FileSystem,
+  directory: string,
+  lane: number,
+  geometry: RingGeometry,
+  ring: SharedArrayBuffer,
+  slotIndexes: readonly number[],
+): Promise<void> {
+  for (const slotIndex of slotIndexes) {
+    const image = new Uint8Array(ring, slotBase(geometry, slotIndex), geometry.slotBytes);
+    const path = join(directory, slotFileName(lane, slotIndex));
+    await writeSlotFile(fileSystem, path, image.length, (at) => image.subarray(at, at + BIRTH_WRITE_BYTES));
+  }
+  if (slotIndexes.length > 0) fileSystem.syncDirectorySync(directory);
+}
+
+/**
+ * Writes a slot file under a temporary name, syncs it and renames it into place, so that it is never seen half born.
+ * `content` gives the bytes from a position on, as many as it likes.
+ */
+async function writeSlotFile(
   fileSystem: FileSystem,
   path: string,
   bytes: number,
-  fillHeader: (view: DataView) => void,
+  content: (position: number) => Uint8Array,
 ): Promise<void> {
-  fileSystem.removeSync(path);
-  const file = await createForWriting(fileSystem, path);
+  const temporary = path + TEMPORARY_SUFFIX;
   try {
-    const zeros = allocatePages(Math.min(BIRTH_WRITE_BYTES, bytes));
-    fillHeader(new DataView(zeros.buffer));
-    for (let position = 0; position < bytes; position += zeros.length) {
-      const length = Math.min(zeros.length, bytes - position);
-      const written = await file.write(zeros, 0, length, position);
+    await writeWhole(fileSystem, temporary, bytes, content, true);
+  } catch (error) {
+    if (!isDirectRefused(error)) throw writeFailure(temporary, error);
+    try {
+      await writeWhole(fileSystem, temporary, bytes, content, false);
+    } catch (second) {
+      throw writeFailure(temporary, second);
+    }
+  }
+  fileSystem.renameSync(temporary, path);
+}
+
+async function writeWhole(
+  fileSystem: FileSystem,
+  path: string,
+  bytes: number,
+  content: (position: number) => Uint8Array,
+  direct: boolean,
+): Promise<void> {
+  // An earlier attempt may have left the name behind.
+  fileSystem.removeSync(path);
+  const file = await fileSystem.open(path, { access: 'create', direct });
+  try {
+    let position = 0;
+    while (position < bytes) {
+      const part = content(position);
+      const length = Math.min(part.length, bytes - position);
+      const written = await file.write(part, 0, length, position);
       if (written !== length) throw shortWrite(path, written, length, position);
-      if (position === 0) zeros.fill(0, 0, PAGE_BYTES);
+      position += length;
     }
     await file.sync();
   } finally {
@@ -131,15 +172,9 @@ async function writeNewSlotFile(
   }
 }
 
-async function createForWriting(fileSystem: FileSystem, path: string): Promise<FileHandle> {
-  try {
-    return await fileSystem.open(path, { access: 'create', direct: true });
-  } catch (error) {
-    if (!isSystemError(error, 'EINVAL')) throw error;
-    // The refused open may have left the name behind.
-    fileSystem.removeSync(path);
-    return fileSystem.open(path, { access: 'create' });
-  }
+/** The file system refuses direct I/O: at open (tmpfs), or at the first write. */
+function isDirectRefused(error: unknown): boolean {
+  return isSystemError(error, 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP');
 }
 
 /** A write that took less than it was given: the disk is full, even though the system raised no error. */

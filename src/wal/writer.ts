@@ -9,7 +9,7 @@ import { xxh64 } from '../codec/checksum.ts';
 import { WRITE_BYTES_MAX } from '../limits/limits.ts';
 import { BLOCK_HEADER_BYTES, blockBytes, blockSeed, payloadBytesAt, sealBlock } from '../ring/block-format.ts';
 import { FIRST_BLOCK_POSITION, type RingGeometry, slotBase, slotIndexOf } from '../ring/geometry.ts';
-import { LaneWords } from '../ring/lane-words.ts';
+import { LaneWords, NOT_ENDED } from '../ring/lane-words.ts';
 import type { LaneStart } from '../ring/producer.ts';
 import { StreamAccount } from './account.ts';
 import { openForWriting, shortWrite, slotFileName, type SlotWriteHandle, writeFailure } from './slot-files.ts';
@@ -89,7 +89,8 @@ export class LaneWriter {
     this.#followSlot();
     const { geometry } = this.#assignment;
     const base = slotBase(geometry, this.#slotSequence);
-    const end = this.#words.slotEnd(slotIndexOf(geometry, this.#slotSequence)) || geometry.slotBytes;
+    const ended = this.#slotEnd();
+    const end = ended === NOT_ENDED ? geometry.slotBytes : ended;
     const writeStart = this.#position;
     let position = writeStart;
     let block = this.#nextBlock;
@@ -121,10 +122,14 @@ export class LaneWriter {
 
   /** Moves to the next filling once the current one has ended and all of it is written. */
   #followSlot(): void {
-    const end = this.#words.slotEnd(slotIndexOf(this.#assignment.geometry, this.#slotSequence));
-    if (end === 0 || this.#position < end) return;
+    const end = this.#slotEnd();
+    if (end === NOT_ENDED || this.#position < end) return;
     this.#slotSequence += 1;
     this.#position = FIRST_BLOCK_POSITION;
+  }
+
+  #slotEnd(): number {
+    return this.#words.slotEnd(slotIndexOf(this.#assignment.geometry, this.#slotSequence), this.#slotSequence);
   }
 
   #prepare(at: number, payloadBytes: number, writeStart: number, position: number): void {

@@ -14,7 +14,7 @@ import type { RecordValue } from '../../src/record/record-input.ts';
 import { valueRoom } from '../../src/record/record-input.ts';
 import { FrameAppender, type WritableStreamState } from '../../src/stream/frame-appender.ts';
 import { type RecoveredLane, type RecoveryInput, recoverLane } from '../../src/wal/recovery.ts';
-import { createSlotFiles, slotFileName } from '../../src/wal/slot-files.ts';
+import { createSlotFiles, rebuildSlotFiles, slotFileName } from '../../src/wal/slot-files.ts';
 import { WalWriter } from '../../src/wal/writer.ts';
 
 export const DIRECTORY: string = join('/', 'wal');
@@ -92,6 +92,7 @@ export class SteppedLane {
     const { geometry, lane } = { ...DEFAULTS, ...settings };
     await createSlotFiles(fileSystem, DIRECTORY, STORE_ID, lane, geometry);
     const { recovered, ring } = await recover(fileSystem, settings);
+    await rebuildSlotFiles(fileSystem, DIRECTORY, lane, geometry, ring, recovered.unusableFiles);
     return new SteppedLane(fileSystem, { ...DEFAULTS, ...settings }, recovered, ring);
   }
 
@@ -128,7 +129,7 @@ export class SteppedLane {
   stream(streamId: number): WritableStreamState {
     let stream = this.#streams.get(streamId);
     if (stream === undefined) {
-      stream = { streamId, nextOffset: 0, epoch: 0 };
+      stream = { streamId, nextOffset: 0, epoch: 0, userBytes: 0 };
       this.#streams.set(streamId, stream);
     }
     return stream;

@@ -139,6 +139,31 @@ describe('a WAL writer', () => {
     assert.equal(durableBlocks(lane), 7);
   });
 
+  it('finds the next slot though the one it finished was recycled meanwhile', async () => {
+    const lane = await openLane();
+    lane.batch(1, 'a');
+    lane.seal();
+    lane.block(1, 'b');
+    lane.seal();
+    lane.block(1, 'c');
+    lane.seal();
+    lane.producer.release(0);
+    lane.block(1, 'd');
+    lane.drain();
+    assert.deepEqual(
+      writes().map(({ path }) => path),
+      [0, 1, 2, 0].map((index) => slotPath(index)),
+    );
+    lane.seal();
+    lane.producer.release(1);
+    lane.block(1, 'e');
+    lane.seal();
+    lane.drain();
+    const settings = { flushed: { slotSequence: 1, blockSequence: 1 }, nextOffsets: new Map([[1, 2]]) };
+    const { recovered, ring } = await recover(disk, settings);
+    assert.deepEqual(recoveredText(ring, recovered).get(1), ['2:c', '3:d', '4:e']);
+  });
+
   it('takes at most 8 MiB in one call, and a larger block alone', async () => {
     const geometry = { slots: 2, slotBytes: 32 * MIB };
     const lane = await SteppedLane.open(disk, { geometry });
