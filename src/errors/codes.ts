@@ -56,6 +56,8 @@ export const ERROR_CODES = {
   ERR_MILLRACE_CONFLICT: { kind: 'conflict', retryable: true },
   /** An object with this key is already in the object store: keys are never used twice. */
   ERR_MILLRACE_OBJECT_EXISTS: { kind: 'conflict', retryable: false },
+  /** A stream was truncated below what a reader has already delivered. */
+  ERR_MILLRACE_STREAM_TRUNCATED: { kind: 'conflict', retryable: false },
   /** A job's lease ended before its result was committed. */
   ERR_MILLRACE_LEASE_LOST: { kind: 'conflict', retryable: true },
   /** A write or sync failed. Appends are refused until the store is opened again; reads go on. */

@@ -5,13 +5,12 @@
 import type { ObjectStore, ObjectStoreDescriptor } from '../object/object-store.ts';
 import type { RingGeometry } from '../ring/geometry.ts';
 import type { SealedSlot } from '../ring/producer.ts';
-import { FRAME_KIND } from '../record/frame-format.ts';
-import { readFrameHeader } from '../record/frame-reader.ts';
 import type { SegmentRun } from '../record/run.ts';
 import type { Compression } from '../record/stream-config.ts';
-import { FrameChunker } from '../segment/frame-chunker.ts';
 import { SegmentWriter } from '../segment/writer.ts';
-import { groupFrames, type StreamFrames } from './slot-frames.ts';
+import { RunWriter } from './run-writer.ts';
+import { groupFrames } from './slot-frames.ts';
+import { settleFrames, type StreamTruncation } from './stream-frames.ts';
 
 /** Plain data that survives `postMessage`. */
 export interface FlushJob {
@@ -25,6 +24,13 @@ export interface FlushJob {
   readonly createdAt: number;
   /** Streams whose codec is not the default. */
   readonly compression: ReadonlyMap<number, Compression>;
+  /** Tracking snapshots as of the end of the filling, by stream: entries of `src/record/tracking-format.ts`. */
+  readonly snapshots: ReadonlyMap<number, Uint8Array>;
+}
+
+/** A run, and whether it begins with a tracking snapshot. */
+export interface FlushedRun extends SegmentRun {
+  readonly trackingSnapshot: boolean;
 }
 
 /** The segment; without runs there is none, for the filling held nothing to keep. */
@@ -33,7 +39,9 @@ export interface FlushedSegment {
   readonly bytes: number;
   /** 16 lower-case hexadecimal digits. */
   readonly checksum: string;
-  readonly runs: readonly SegmentRun[];
+  readonly runs: readonly FlushedRun[];
+  /** Streams that go on below what older segments hold. */
+  readonly truncations: readonly (StreamTruncation & { readonly streamId: number })[];
 }
 
 /** Writes the segment. Nothing is left in the object store when it rejects. */
@@ -43,45 +51,26 @@ export async function runFlushJob(job: FlushJob, objects: ObjectStore): Promise<
   const groups = groupFrames(view, job.geometry, job.slot);
   const { storeId, objectKey, createdAt } = job;
   const writer = new SegmentWriter(await objects.create(objectKey), { storeId, objectKey, createdAt });
+  const runWriter = new RunWriter(writer, bytes, view);
+  const runs: FlushedRun[] = [];
+  const truncations: FlushedSegment['truncations'][number][] = [];
   try {
-    const chunker = new FrameChunker(writer);
-    for (const group of groups) {
-      await writeRun(writer, chunker, bytes, view, group, job.compression.get(group.streamId) ?? 'lz4');
+    for (const { streamId, positions } of groups) {
+      const settled = settleFrames(view, positions);
+      if (settled.truncation !== undefined) truncations.push({ streamId, ...settled.truncation });
+      const snapshot = job.snapshots.get(streamId);
+      const run = await runWriter.write(streamId, settled, job.compression.get(streamId) ?? 'lz4', snapshot);
+      if (run !== undefined) runs.push({ ...run, trackingSnapshot: snapshot !== undefined });
     }
-    if (writer.runs === 0) {
+    if (runs.length === 0) {
       await writer.abort();
-      return { objectKey, bytes: 0, checksum: '', runs: [] };
+      return { objectKey, bytes: 0, checksum: '', runs, truncations };
     }
     const segment = await writer.finish();
     const checksum = segment.checksum.toString(16).padStart(16, '0');
-    return { objectKey, bytes: segment.bytes, checksum, runs: segment.runs };
+    return { objectKey, bytes: segment.bytes, checksum, runs, truncations };
   } catch (error) {
     await writer.abort();
     throw error;
   }
-}
-
-async function writeRun(
-  writer: SegmentWriter,
-  chunker: FrameChunker,
-  bytes: Uint8Array,
-  view: DataView,
-  { streamId, positions }: StreamFrames,
-  compression: Compression,
-): Promise<void> {
-  let open = false;
-  for (const at of positions) {
-    const header = readFrameHeader(view, at);
-    if (header.kind !== FRAME_KIND.records && header.kind !== FRAME_KIND.lost) continue;
-    if (!open) {
-      writer.beginRun(streamId, header.firstOffset);
-      chunker.begin(header.firstOffset, compression);
-      open = true;
-    }
-    if (!chunker.fits(header.frameBytes)) await chunker.write();
-    chunker.add(bytes, view, at, header);
-  }
-  if (!open) return;
-  await chunker.write();
-  writer.endRun();
 }

@@ -9,7 +9,7 @@ import type { ObjectStoreDescriptor } from '../object/object-store.ts';
 import type { RingGeometry } from '../ring/geometry.ts';
 import type { SealedSlot } from '../ring/producer.ts';
 import type { Compression } from '../record/stream-config.ts';
-import type { FlushedSegment } from './flush-job.ts';
+import type { FlushedSegment, FlushJob } from './flush-job.ts';
 import type { JobRunner } from './job-runner.ts';
 
 /** Keys are reserved in groups, off the path of a flush. */
@@ -62,9 +62,9 @@ export class FlushScheduler {
   }
 
   /** Flushes a filling whose blocks are durable, or will be once `durable` resolves. */
-  add(lane: FlushLane, slot: SealedSlot, durable: Promise<void>): void {
+  add(lane: FlushLane, slot: SealedSlot, durable: Promise<void>, snapshots: FlushJob['snapshots'] = new Map()): void {
     this.counters.waiting += 1;
-    const written = durable.then(() => this.#write(lane, slot));
+    const written = durable.then(() => this.#write(lane, slot, snapshots));
     // The commit below waits for its turn; a rejection meanwhile is handled there.
     written.catch(() => undefined);
     this.#tail = this.#tail.then(async () => {
@@ -84,7 +84,7 @@ export class FlushScheduler {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  async #write(lane: FlushLane, slot: SealedSlot): Promise<FlushedSegment> {
+  async #write(lane: FlushLane, slot: SealedSlot, snapshots: FlushJob['snapshots']): Promise<FlushedSegment> {
     const { runner, objects, storeId, clock } = this.#options;
     for (let pause = RETRY_FIRST; ; pause = Math.min(pause * 2, RETRY_MAX)) {
       if (this.#failure !== undefined) throw this.#failure;
@@ -94,7 +94,8 @@ export class FlushScheduler {
         const { ring, geometry } = lane;
         const compression = this.#options.compression();
         const createdAt = clock.now();
-        return await runner.flush({ type: 'flush', ring, geometry, slot, storeId, objects, objectKey, createdAt, compression });
+        const target = { storeId, objects, objectKey, createdAt };
+        return await runner.flush({ type: 'flush', ring, geometry, slot, ...target, compression, snapshots });
       } catch (error) {
         await this.#options.coordinator.abortObject(objectKey);
         // Only a store that may come back is tried again, each time under a new name; a failed disk stops the engine.
@@ -111,14 +112,16 @@ export class FlushScheduler {
     if (this.#failure !== undefined) throw this.#failure;
     const { coordinator } = this.#options;
     const wal = { lane, slotSequence: slot.slotSequence, blockSequence: slot.lastBlock };
-    const { objectKey: key, bytes, checksum, runs } = segment;
+    const { objectKey: key, bytes, checksum, runs, truncations } = segment;
     if (runs.length === 0) {
+      // Cut first: a crash in between flushes the filling again, and cutting twice changes nothing.
+      for (const truncation of truncations) await coordinator.truncateStream(truncation);
       await coordinator.advanceFlushed(wal);
       await coordinator.abortObject(key);
       this.#options.committed(lane, slot, segment);
       return;
     }
-    await coordinator.commitObject({ key, bytes, checksum, runs, wal });
+    await coordinator.commitObject({ key, bytes, checksum, runs, truncations, wal });
     this.counters.segments += 1;
     this.counters.storedBytes += bytes;
     for (const run of runs) this.counters.records += run.records;

@@ -56,3 +56,6 @@ assert(CHUNK_RAW_BYTES_TARGET < 2 ** 32 && CHUNK_RAW_BYTES_MAX < 2 ** 32, 'chunk
 /** A frame is closed when it holds this much, so that a point read decodes little and chunks fill evenly. */
 export const FRAME_BYTES_TARGET: number = 64 * KIB;
 assert(FRAME_BYTES_TARGET <= CHUNK_RAW_BYTES_TARGET, 'a chunk takes at least one usual frame');
+
+/** Consumer references of a stream, and publishers of a stream. */
+export const REFERENCES_MAX = 65_536;

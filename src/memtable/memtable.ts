@@ -4,6 +4,8 @@
  * are deleted from it.
  */
 import { ringPosition, type RingGeometry, SLOT_SPAN } from '../ring/geometry.ts';
+import { viewOf } from '../base/bytes.ts';
+import { cutFrame } from '../record/frame-cut.ts';
 import { frameTimestamps, readFrameHeader } from '../record/frame-reader.ts';
 import { StreamIndex } from './stream-index.ts';
 
@@ -14,6 +16,8 @@ export class Memtable {
   readonly #streams = new Map<number, StreamIndex>();
   /** Streams with frames in each filling, so that dropping one touches no other stream. */
   readonly #slots = new Map<number, Set<number>>();
+  /** Truncations that are in no segment yet. */
+  readonly #truncations = new Map<number, { readonly nextOffset: number; readonly slotSequence: number }[]>();
 
   constructor(ring: SharedArrayBuffer, geometry: RingGeometry) {
     this.#geometry = geometry;
@@ -26,7 +30,7 @@ export class Memtable {
     return this.#streams.size;
   }
 
-  /** Adds a frame that was just started at log position `position`. */
+  /** Adds a frame with offsets that was just started at log position `position`. */
   add(streamId: number, firstOffset: number, position: number): void {
     let index = this.#streams.get(streamId);
     if (index === undefined) {
@@ -34,13 +38,33 @@ export class Memtable {
       this.#streams.set(streamId, index);
     }
     index.add(firstOffset, position);
-    const slotSequence = Math.floor(position / SLOT_SPAN);
-    let members = this.#slots.get(slotSequence);
-    if (members === undefined) {
-      members = new Set();
-      this.#slots.set(slotSequence, members);
-    }
-    members.add(streamId);
+    this.#enlist(streamId, index, slotOf(position));
+  }
+
+  /**
+   * The stream goes on at `nextOffset`; the frame that says so lies at `position`. Until it is flushed, offsets from
+   * there on that segments still hold are void.
+   */
+  truncate(streamId: number, nextOffset: number, position: number): void {
+    this.#streams.get(streamId)?.truncate(nextOffset);
+    const truncations = this.#truncations.get(streamId) ?? [];
+    truncations.push({ nextOffset, slotSequence: slotOf(position) });
+    this.#truncations.set(streamId, truncations);
+  }
+
+  /** Offsets of the stream that segments hold from here on are void; `Infinity` when there are none. */
+  segmentLimit(streamId: number): number {
+    let limit = Infinity;
+    for (const { nextOffset } of this.#truncations.get(streamId) ?? []) limit = Math.min(limit, nextOffset);
+    return limit;
+  }
+
+  #enlist(streamId: number, index: StreamIndex, slotSequence: number): void {
+    if (index.latestSlot === slotSequence) return;
+    index.latestSlot = slotSequence;
+    const members = this.#slots.get(slotSequence);
+    if (members === undefined) this.#slots.set(slotSequence, new Set([streamId]));
+    else members.add(streamId);
   }
 
   /** The filling is in a segment: forgets its frames, and those of any older one. */
@@ -54,11 +78,17 @@ export class Memtable {
       }
       this.#slots.delete(sequence);
     }
+    for (const [streamId, truncations] of this.#truncations) {
+      const left = truncations.filter((truncation) => truncation.slotSequence > slotSequence);
+      if (left.length > 0) this.#truncations.set(streamId, left);
+      else this.#truncations.delete(streamId);
+    }
   }
 
   /** Forgets a deleted stream. */
   dropStream(streamId: number): void {
     this.#streams.delete(streamId);
+    this.#truncations.delete(streamId);
   }
 
   /** First offset that the memtable holds of the stream; `undefined` when it holds none. */
@@ -76,7 +106,7 @@ export class Memtable {
     const count = index.countBefore(durableEnd);
     if (count === 0) return undefined;
     const header = readFrameHeader(this.#view, ringPosition(this.#geometry, index.position(count - 1)));
-    return header.firstOffset + header.offsetSpan;
+    return Math.min(header.firstOffset + header.offsetSpan, index.cutAt(count - 1));
   }
 
   /** User records and bytes of the stream in frames before `durableEnd`. */
@@ -85,7 +115,8 @@ export class Memtable {
     const totals = { records: 0, userBytes: 0 };
     const durable = index?.countBefore(durableEnd) ?? 0;
     for (let frame = 0; index !== undefined && frame < durable; frame += 1) {
-      const header = readFrameHeader(this.#view, ringPosition(this.#geometry, index.position(frame)));
+      const copy = this.#frame(index, frame);
+      const header = readFrameHeader(copy.view, copy.at);
       totals.records += header.recordCount;
       totals.userBytes += header.userBytes;
     }
@@ -100,25 +131,33 @@ export class Memtable {
     const index = this.#streams.get(streamId);
     if (index === undefined) return undefined;
     const durable = index.countBefore(durableEnd);
-    const first = Math.max(0, index.floor(offset));
-    const places: { start: number; bytes: number }[] = [];
+    const frames: Uint8Array[] = [];
     let total = 0;
-    for (let frame = first; frame < durable; frame += 1) {
-      const start = ringPosition(this.#geometry, index.position(frame));
-      const header = readFrameHeader(this.#view, start);
+    for (let frame = Math.max(0, index.floor(offset)); frame < durable; frame += 1) {
+      const { bytes, view, at } = this.#frame(index, frame);
+      const header = readFrameHeader(view, at);
       if (header.firstOffset + header.offsetSpan <= offset) continue;
       if (total > 0 && total + header.frameBytes > maxBytes) break;
-      places.push({ start, bytes: header.frameBytes });
+      frames.push(bytes.subarray(at, at + header.frameBytes));
       total += header.frameBytes;
     }
     if (total === 0) return undefined;
     const copy = new Uint8Array(total);
     let at = 0;
-    for (const { start, bytes } of places) {
-      copy.set(this.#bytes.subarray(start, start + bytes), at);
-      at += bytes;
+    for (const frame of frames) {
+      copy.set(frame, at);
+      at += frame.length;
     }
     return copy;
+  }
+
+  /** Where a frame's bytes are: in the ring, or in a copy that ends where a truncation cut it. */
+  #frame(index: StreamIndex, frame: number): { bytes: Uint8Array; view: DataView; at: number } {
+    const at = ringPosition(this.#geometry, index.position(frame));
+    const cut = index.cutAt(frame);
+    if (cut === Infinity) return { bytes: this.#bytes, view: this.#view, at };
+    const bytes = cutFrame(this.#bytes, at, cut);
+    return { bytes, view: viewOf(bytes), at: 0 };
   }
 
   /**
@@ -137,4 +176,8 @@ export class Memtable {
     }
     return undefined;
   }
+}
+
+function slotOf(position: number): number {
+  return Math.floor(position / SLOT_SPAN);
 }

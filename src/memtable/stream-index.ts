@@ -12,6 +12,10 @@ export class StreamIndex {
   #firstOffsets: number[] = [];
   #positions: number[] = [];
   #start = 0;
+  /** Frames that a truncation cut: log position -> offset where they end. */
+  readonly #cuts = new Map<number, number>();
+  /** The last filling that a frame was added in. */
+  latestSlot = -1;
 
   /** Frames present. */
   get length(): number {
@@ -36,6 +40,22 @@ export class StreamIndex {
   firstOffset(index: number): number {
     assert(index >= 0 && index < this.length, 'frame index out of range');
     return this.#firstOffsets[this.#start + index] as number;
+  }
+
+  /** Offset where frame `index` was cut; `Infinity` when it is whole. */
+  cutAt(index: number): number {
+    return this.#cuts.size === 0 ? Infinity : (this.#cuts.get(this.position(index)) ?? Infinity);
+  }
+
+  /** The stream goes on at `nextOffset`: later frames are forgotten, one across it is cut. */
+  truncate(nextOffset: number): void {
+    while (this.length > 0 && this.firstOffset(this.length - 1) >= nextOffset) {
+      this.#cuts.delete(this.#positions.pop() as number);
+      this.#firstOffsets.pop();
+    }
+    if (this.length === 0) return;
+    const last = this.length - 1;
+    this.#cuts.set(this.position(last), Math.min(nextOffset, this.cutAt(last)));
   }
 
   /** Index of the last frame whose first offset is at or below `offset`; -1 when every frame begins above it. */
@@ -64,7 +84,9 @@ export class StreamIndex {
 
   /** Forgets the frames of all fillings up to `slotSequence`. */
   dropThrough(slotSequence: number): void {
-    this.#start += this.countBefore((slotSequence + 1) * SLOT_SPAN);
+    const end = (slotSequence + 1) * SLOT_SPAN;
+    for (const position of this.#cuts.keys()) if (position < end) this.#cuts.delete(position);
+    this.#start += this.countBefore(end);
     if (this.#start < COMPACT_AT && this.#start < this.#positions.length) return;
     this.#firstOffsets = this.#firstOffsets.slice(this.#start);
     this.#positions = this.#positions.slice(this.#start);

@@ -167,6 +167,8 @@ export interface SegmentFacts {
 export interface ExpectedSegment {
   readonly storeId: Uint8Array | 'any';
   readonly objectKey: string;
+  /** The footer's checksum as it was committed: another valid object under the same key does not pass. */
+  readonly checksum?: bigint;
 }
 
 /** The object key as the header and footer keep it: enough to notice an object under the wrong key. */

@@ -46,7 +46,12 @@ export class SegmentReader {
     if (needed > end.length) end = await readRange(source, objectKey, place.position, needed);
     // The footer is copied where the read brought much more than it: a cached reader keeps only what it needs.
     const kept = needed < end.length / 2 ? new Uint8Array(end.subarray(end.length - needed)) : end;
-    return new SegmentReader(source, objectKey, parseFooter(kept, place, expected));
+    const footer = parseFooter(kept, place, expected);
+    if (expected.checksum !== undefined && footer.checksum !== expected.checksum) {
+      const found = `a footer with checksum ${footer.checksum.toString(16)}`;
+      throw segmentCorrupt(objectKey, place.position, `expected checksum ${expected.checksum.toString(16)}, found ${found}`);
+    }
+    return new SegmentReader(source, objectKey, footer);
   }
 
   /** Reads one chunk, by its index in the segment, and holds it against the chunk index. */

@@ -9,7 +9,6 @@ import { loadChecksum } from '../codec/checksum.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { openEmbeddedCoordinator } from '../coordinator/embedded-coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
-import { describeDirectoryStore, DirectoryObjectStore } from '../object/directory-object-store.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
 import { allocateRing, type RingGeometry } from '../ring/geometry.ts';
 import type { LaneStart } from '../ring/producer.ts';
@@ -20,10 +19,12 @@ import { findStore, makeFolders, openFailure, prepareDirectory } from './birth.t
 import { readIdentity, writeIdentity } from './identity.ts';
 import { removeUnfinished } from './janitor.ts';
 import { lockStore, type StoreLock } from './lock.ts';
+import { openObjects } from './open-objects.ts';
 import { type OpenOptions, type Settings, settingsOf } from './options.ts';
 import type { StorePaths } from './paths.ts';
 import { storePaths } from './paths.ts';
 import { WorkerPool } from './pool.ts';
+import { type RecoveredStream, recoveredStreams } from './recovered-streams.ts';
 import { Store } from './store.ts';
 import { WriterSide } from './writer-side.ts';
 
@@ -66,14 +67,14 @@ async function openReadOnly(fileSystem: FileSystem, settings: Settings): Promise
     settings,
     storeId,
     coordinator,
-    objects: new DirectoryObjectStore({ root: paths.objects, fileSystem }),
+    objects: (await openObjects(fileSystem, settings, paths)).objects,
     clock: systemClock,
     progress: new Signal(),
     writer: undefined,
     lock: undefined,
     closePool: async () => undefined,
     recovery: undefined,
-    nextOffsets: new Float64Array(0),
+    recovered: new Map(),
     compression: new Map(),
   });
 }
@@ -88,8 +89,7 @@ async function openWritable(
   const storeId = known ?? systemRandom.bytes(STORE_ID_BYTES);
   if (known === undefined) makeFolders(fileSystem, paths);
   const coordinator = await openManifest(fileSystem, paths, storeId, false);
-  const objects = new DirectoryObjectStore({ root: paths.objects, fileSystem });
-  await objects.removeTemporaryFiles();
+  const { objects, descriptor } = await openObjects(fileSystem, settings, paths);
   await removeUnfinished(coordinator, objects);
   const geometry = await walGeometry(fileSystem, settings, paths, storeId, known !== undefined);
   const ring = allocateRing(geometry);
@@ -102,7 +102,7 @@ async function openWritable(
   for (const { streamId, config } of await coordinator.streams()) {
     if (config.compression !== 'lz4') compression.set(streamId, config.compression);
   }
-  const nextOffsets = withRecovered(watermarks, recovered);
+  const streams = recoveredStreams(ring, recovered.frames);
   const writer = new WriterSide({
     settings,
     storeId,
@@ -110,10 +110,10 @@ async function openWritable(
     ring,
     geometry,
     recovered,
-    nextOffsets,
+    nextOffsets: nextOffsetTable(watermarks, streams),
     coordinator,
     runner: pool,
-    objects: describeDirectoryStore({ root: paths.objects }),
+    objects: descriptor,
     clock: systemClock,
     compression: () => compression,
     progress,
@@ -129,7 +129,7 @@ async function openWritable(
     lock,
     closePool: () => pool.close(),
     recovery: recovered.report,
-    nextOffsets,
+    recovered: streams,
     compression,
   });
 }
@@ -200,11 +200,14 @@ async function nextOffsetsOf(coordinator: Coordinator): Promise<Map<number, numb
 }
 
 /** Next offset by stream id, frames of the WAL included. */
-function withRecovered(watermarks: ReadonlyMap<number, number>, recovered: RecoveredLane): Float64Array {
+function nextOffsetTable(
+  watermarks: ReadonlyMap<number, number>,
+  recovered: ReadonlyMap<number, RecoveredStream>,
+): Float64Array {
   let highest = 0;
   for (const streamId of watermarks.keys()) highest = Math.max(highest, streamId);
   const next = new Float64Array(highest + 1);
   for (const [streamId, offset] of watermarks) next[streamId] = offset;
-  for (const { header } of recovered.frames) next[header.streamId] = header.firstOffset + header.offsetSpan;
+  for (const [streamId, { nextOffset }] of recovered) next[streamId] = nextOffset;
   return next;
 }

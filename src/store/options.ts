@@ -14,6 +14,8 @@ import {
   SLOTS_MIN,
 } from '../limits/limits.ts';
 import { MEMORY_PAGE_BYTES } from '../base/page-memory.ts';
+import type { ObjectStoreComponent } from '../object/object-store.ts';
+import { TRACKING_SETTINGS_DEFAULT, type TrackingSettings } from '../stream/tracking-policy.ts';
 
 export interface WalOptions {
   /** Slots of the ring, and WAL files. More slots ride out longer pauses of the flush. Default 4. */
@@ -37,10 +39,14 @@ export interface OpenOptions {
   /** Open although acknowledged blocks of the WAL are damaged; what is lost is in `stats().recovery`. Default false. */
   readonly salvage?: boolean;
   readonly wal?: WalOptions;
+  /** Where segments are kept: `s3(...)` of `millrace/s3`, for one. Default: the store's directory. */
+  readonly objects?: ObjectStoreComponent;
   /** Largest record, key and value together. Default 16 MiB, less where a slot is smaller. */
   readonly maxRecordBytes?: number;
   /** Bytes of decoded chunks kept for readers. Default 32 MiB. */
   readonly cacheBytes?: number;
+  /** Consumer offsets: `budget` 0.05 of user bytes, `maxInterval` 5,000 ms. */
+  readonly tracking?: Partial<TrackingSettings>;
 }
 
 /** The options with every default filled in. */
@@ -49,13 +55,17 @@ export interface Settings {
   readonly readOnly: boolean;
   readonly salvage: boolean;
   readonly wal: Required<WalOptions>;
+  /** `undefined`: the store's directory. */
+  readonly objects: ObjectStoreComponent | undefined;
   readonly maxRecordBytes: number;
   readonly cacheBytes: number;
+  readonly tracking: TrackingSettings;
 }
 
 /** Bytes of a slot that a single record can never use: the file's header page, block and frame headers, padding. */
 const SLOT_OVERHEAD_BYTES = 8_192;
-const OPTION_NAMES = new Set(['dir', 'readOnly', 'salvage', 'wal', 'maxRecordBytes', 'cacheBytes']);
+const OPTION_NAMES = new Set(['dir', 'readOnly', 'salvage', 'wal', 'objects', 'maxRecordBytes', 'cacheBytes', 'tracking']);
+const TRACKING_OPTION_NAMES = new Set(['budget', 'maxInterval']);
 const WAL_OPTION_NAMES = new Set(['slots', 'slotBytes', 'flushInterval', 'maxQueuedBytes']);
 
 /** Checks options; throws `ERR_MILLRACE_INVALID_ARGUMENT` naming the option and its range. */
@@ -84,9 +94,19 @@ export function settingsOf(input: string | OpenOptions): Settings {
     readOnly: flag('readOnly', options.readOnly),
     salvage: flag('salvage', options.salvage),
     wal,
+    objects: options.objects,
     maxRecordBytes: whole('maxRecordBytes', options.maxRecordBytes, Math.min(RECORD_BYTES_DEFAULT, recordMax), 1, recordMax),
     cacheBytes: whole('cacheBytes', options.cacheBytes, CACHE_BYTES_DEFAULT, 0, Number.MAX_SAFE_INTEGER),
+    tracking: trackingOf(options.tracking ?? {}),
   };
+}
+
+function trackingOf(given: Partial<TrackingSettings>): TrackingSettings {
+  refuseUnknown(given, TRACKING_OPTION_NAMES, 'tracking.');
+  const { budget = TRACKING_SETTINGS_DEFAULT.budget } = given;
+  if (!(typeof budget === 'number' && budget > 0 && budget <= 1)) throw invalid('option tracking.budget is above 0 and at most 1');
+  const maxInterval = whole('tracking.maxInterval', given.maxInterval, TRACKING_SETTINGS_DEFAULT.maxInterval, 1, 2 ** 31 - 1);
+  return { budget, maxInterval };
 }
 
 function whole(name: string, value: number | undefined, fallback: number, least: number, most: number): number {

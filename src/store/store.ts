@@ -9,10 +9,12 @@ import { checkStreamName } from '../stream/name.ts';
 import { SegmentAccess } from '../stream/segment-access.ts';
 import { Stream, type StreamContext } from '../stream/stream.ts';
 import { configOf, type StreamOptions } from '../stream/stream-options.ts';
+import { Truncations } from '../stream/truncations.ts';
 import type { RecoveryReport } from '../wal/recovery.ts';
 import { Janitor } from './janitor.ts';
 import type { StoreLock } from './lock.ts';
 import type { Settings } from './options.ts';
+import type { RecoveredStream } from './recovered-streams.ts';
 import { type StoreStats, statsOf } from './stats.ts';
 import { verifyStore, type VerifyReport } from './verify.ts';
 import type { WriterSide } from './writer-side.ts';
@@ -31,8 +33,8 @@ export interface StoreParts {
   readonly closePool: () => Promise<void>;
   /** What recovery found; `undefined` in a read-only store. */
   readonly recovery: RecoveryReport | undefined;
-  /** Next offsets by stream id at open, recovered frames included. */
-  readonly nextOffsets: Float64Array;
+  /** Streams with frames in the WAL at open. */
+  readonly recovered: ReadonlyMap<number, RecoveredStream>;
   /** Streams whose codec is not the default: the flush reads it. */
   readonly compression: Map<number, Compression>;
 }
@@ -106,6 +108,7 @@ export class Store implements AsyncDisposable {
     this.#streams.delete(name);
     const deleted = await this.#parts.coordinator.deleteStream(description.streamId);
     writer.lane.memtable.dropStream(description.streamId);
+    writer.trackers.close(description.streamId);
     this.#parts.compression.delete(description.streamId);
     return deleted;
   }
@@ -162,7 +165,7 @@ export class Store implements AsyncDisposable {
   }
 
   async #make(name: string, config: ReturnType<typeof configOf>): Promise<Stream> {
-    const { coordinator, writer, nextOffsets, compression } = this.#parts;
+    const { coordinator, writer, compression } = this.#parts;
     const description =
       writer === undefined
         ? await coordinator.findStream(name)
@@ -175,8 +178,16 @@ export class Store implements AsyncDisposable {
     const { streamId } = description;
     if (description.config.compression !== 'lz4') compression.set(streamId, description.config.compression);
     const { nextOffset } = await coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
-    const state = { streamId, nextOffset: Math.max(nextOffset, nextOffsets[streamId] ?? 0), epoch: 0 };
-    const stream = new Stream(description, state, this.#context);
+    const { epoch } = await coordinator.streamTotals(streamId);
+    const recovered = this.#parts.recovered.get(streamId);
+    const state = {
+      streamId,
+      nextOffset: recovered?.nextOffset ?? nextOffset,
+      epoch: Math.max(epoch, recovered?.epoch ?? 0),
+      userBytes: 0,
+    };
+    const tracker = writer && (await writer.trackers.open(state, this.#segments, recovered?.tracking ?? []));
+    const stream = new Stream(description, state, this.#context, tracker);
     this.#streams.set(name, stream);
     return stream;
   }
@@ -184,19 +195,28 @@ export class Store implements AsyncDisposable {
   #makeContext(): StreamContext {
     const { coordinator, writer, progress, compression } = this.#parts;
     const lane = writer?.lane;
+    const truncations = new Truncations();
     return {
       coordinator,
       segments: this.#segments,
       progress,
       unflushed: {
         firstOffset: (streamId) => lane?.memtable.firstOffset(streamId),
+        segmentLimit: (streamId) => lane?.memtable.segmentLimit(streamId) ?? Infinity,
+        truncations: (streamId, since) => truncations.since(streamId, since),
         read: (streamId, offset, maxBytes) => lane?.memtable.read(streamId, offset, lane.durableEnd, maxBytes),
       },
       check: () => {
         this.#check();
       },
       writer: () => this.#writer().lane,
-      durableNextOffset: (streamId) => lane?.memtable.durableNextOffset(streamId, lane.durableEnd),
+      durableNextOffset: (streamId, stored) =>
+        lane?.memtable.durableNextOffset(streamId, lane.durableEnd) ??
+        Math.min(stored, lane?.memtable.segmentLimit(streamId) ?? Infinity),
+      truncated: (streamId, nextOffset) => {
+        truncations.add(streamId, nextOffset);
+        progress.notify();
+      },
       unflushedTotals: (streamId) =>
         lane?.memtable.totals(streamId, lane.durableEnd) ?? { records: 0, userBytes: 0 },
       flush: () => this.flush(),

@@ -16,6 +16,7 @@ import type { Compression } from '../record/stream-config.ts';
 import { Lane } from '../stream/lane.ts';
 import type { RecoveredLane } from '../wal/recovery.ts';
 import type { Settings } from './options.ts';
+import { Trackers } from './trackers.ts';
 import { WalThread } from './wal-thread.ts';
 
 export interface WriterSideOptions {
@@ -41,6 +42,7 @@ const LANE = 0;
 export class WriterSide {
   readonly lane: Lane;
   readonly flush: FlushScheduler;
+  readonly trackers: Trackers;
   readonly #options: WriterSideOptions;
   readonly #wal: WalThread;
   /** When the current filling is flushed although it is not full. */
@@ -51,6 +53,7 @@ export class WriterSide {
     this.#options = options;
     const { settings, recovered, geometry, ring, storeId, clock } = options;
     const doorbell = allocateDoorbell();
+    this.trackers = new Trackers(options.coordinator, () => this.lane, clock, settings.tracking);
     this.flush = new FlushScheduler({
       coordinator: options.coordinator,
       runner: options.runner,
@@ -117,6 +120,7 @@ export class WriterSide {
 
   /** Moves everything appended so far into segments. */
   async flushAll(): Promise<void> {
+    await this.trackers.flush();
     await this.lane.drained();
     this.lane.seal();
     await this.flush.drain();
@@ -125,6 +129,7 @@ export class WriterSide {
   /** Appends are refused from now on; what was acknowledged is safe. */
   fail(error: MillraceError): void {
     clearTimeout(this.#ageTimer);
+    this.trackers.discard();
     this.lane.fail(error);
   }
 
@@ -143,7 +148,8 @@ export class WriterSide {
     clearTimeout(this.#ageTimer);
     this.#ageTimer = undefined;
     const durable = this.lane.whenDurable(logPosition(slot.slotSequence, slot.endPosition));
-    this.flush.add({ lane: LANE, ring: this.#options.ring, geometry: this.#options.geometry }, slot, durable);
+    const { ring, geometry } = this.#options;
+    this.flush.add({ lane: LANE, ring, geometry }, slot, durable, this.trackers.takeSnapshots());
   }
 
   #startAge(): void {

@@ -23,6 +23,10 @@ const LOST_OBJECT_ATTEMPTS = 5;
 export interface UnflushedRecords {
   /** First offset held; `undefined` when none is. */
   firstOffset(streamId: number): number | undefined;
+  /** Offsets that segments hold from here on are void: the stream was truncated. */
+  segmentLimit(streamId: number): number;
+  /** Counts the stream's truncations; `lowest` is the deepest of those after `since`. */
+  truncations(streamId: number, since: number): { readonly count: number; readonly lowest: number };
   /** Durable frames from the one that covers `offset` on; `undefined` when none does. */
   read(streamId: number, offset: number, maxBytes: number): Uint8Array | undefined;
 }
@@ -70,8 +74,13 @@ async function* cursor(
 ): AsyncGenerator<RecordBatch> {
   let offset = from;
   let lostObjects = 0;
-  for (;;) {
+  const truncations = source.unflushed.truncations(target.streamId, Infinity).count;
+  const check = (): void => {
     checkReadable(source, options);
+    if (source.unflushed.truncations(target.streamId, truncations).lowest < offset) throw truncated(target, offset);
+  };
+  for (;;) {
+    check();
     // Taken before looking, so that what becomes durable in between is not slept through.
     const progress = source.progress.wait();
     const before = offset;
@@ -80,7 +89,7 @@ async function* cursor(
         offset = batch.nextOffset;
         lostObjects = 0;
         if (batch.length > 0) yield batch;
-        checkReadable(source, options);
+        check();
       }
     } catch (error) {
       // Compaction replaced the object after its coordinate was read and its grace has passed: ask again.
@@ -122,7 +131,9 @@ async function* step(
   if (offset < found.firstOffset) {
     next = skipTrimmed(target, offset, found.firstOffset, options);
   }
-  for (const run of found.runs) {
+  for (const held of found.runs) {
+    const run = { ...held, endOffset: Math.min(held.endOffset, source.unflushed.segmentLimit(streamId)) };
+    if (run.endOffset <= next) return;
     for await (const batch of source.segments.scan(run, next)) {
       assert(batch.nextOffset > next, 'a batch moves on');
       next = batch.nextOffset;
@@ -134,6 +145,14 @@ async function* step(
       yield emptyBatch(next);
     }
   }
+}
+
+function truncated(target: CursorTarget, offset: number): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_STREAM_TRUNCATED',
+    `${target.name}: records below ${offset} that were read have been truncated since: read again from the cut`,
+    { details: { stream: target.name, offset } },
+  );
 }
 
 function skipTrimmed(target: CursorTarget, offset: number, firstOffset: number, options: ReadOptions): number {

@@ -6,9 +6,11 @@ import { assert } from '../base/assert.ts';
 import { FRAME_BYTES_TARGET } from '../limits/limits.ts';
 import type { Memtable } from '../memtable/memtable.ts';
 import type { RingProducer } from '../ring/producer.ts';
-import { FRAME_HEADER_BYTES, FRAME_KIND, recordBytes } from '../record/frame-format.ts';
+import { alignUp } from '../base/bytes.ts';
+import { FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FRAME_KIND, type FrameKind, recordBytes } from '../record/frame-format.ts';
 import { FrameMemory, finishFrame, writeRecord, writeTextRecord } from '../record/frame-writer.ts';
 import type { RecordValue } from '../record/record-input.ts';
+import { publisherExtensionBytes, writePublisherExtension } from '../record/tracking-format.ts';
 
 /** A stream's state on the writing side. Owned by the thread of its lane. */
 export interface WritableStreamState {
@@ -16,12 +18,30 @@ export interface WritableStreamState {
   /** Offset of the next record. */
   nextOffset: number;
   epoch: number;
+  /** Bytes of keys and values appended since the store was opened. */
+  userBytes: number;
+}
+
+/** Who publishes a record, and under which id: the frame carries the id of its last record. */
+export interface PublisherTag {
+  /** UTF-8 of the publisher's reference. */
+  readonly reference: Uint8Array;
+  publishingId: number;
 }
 
 /** Ends of frames are padded to 8 while records are padded to 4. */
 const FRAME_PADDING = 4;
 const DELTA_MAX = 2 ** 31 - 1;
-const NO_STREAM: WritableStreamState = { streamId: 0, nextOffset: 0, epoch: 0 };
+const NO_STREAM: WritableStreamState = { streamId: 0, nextOffset: 0, epoch: 0, userBytes: 0 };
+
+const NO_RECORDS = {
+  timestamp: 0,
+  recordCount: 0,
+  offsetSpan: 0,
+  userBytes: 0,
+  flags: 0,
+  extensionBytes: 0,
+} as const;
 
 export class FrameAppender {
   readonly #producer: RingProducer;
@@ -35,6 +55,8 @@ export class FrameAppender {
   #timestamp = 0;
   #count = 0;
   #userBytes = 0;
+  #publisher: PublisherTag | undefined;
+  #publishingId = 0;
 
   constructor(ring: SharedArrayBuffer, producer: RingProducer, memtable: Memtable) {
     this.#producer = producer;
@@ -44,7 +66,7 @@ export class FrameAppender {
 
   /**
    * Writes the stream's next record. `room` is at least the bytes of `value`. Returns false, with nothing changed, when
-   * the ring is full.
+   * the ring is full. With a `publisher`, its present id is the record's.
    */
   append(
     stream: WritableStreamState,
@@ -52,10 +74,14 @@ export class FrameAppender {
     value: RecordValue,
     room: number,
     timestamp: number,
+    publisher?: PublisherTag,
   ): boolean {
     const keyLength = key === null ? 0 : key.length;
     const needed = recordBytes(keyLength, room) + FRAME_PADDING;
-    if (!this.#extends(stream, needed, timestamp) && !this.#begin(stream, needed, timestamp)) return false;
+    if (!this.#extends(stream, needed, timestamp, publisher)) {
+      if (!this.#begin(stream, needed, timestamp, publisher)) return false;
+    }
+    if (publisher !== undefined) this.#publishingId = publisher.publishingId;
     const at = this.#end;
     const end =
       typeof value === 'string'
@@ -64,14 +90,40 @@ export class FrameAppender {
     this.#producer.advance(end);
     this.#end = end;
     this.#count += 1;
-    this.#userBytes += keyLength + (value === null ? 0 : (this.#memory.words[at >>> 2] as number));
+    const userBytes = keyLength + (value === null ? 0 : (this.#memory.words[at >>> 2] as number));
+    this.#userBytes += userBytes;
+    stream.userBytes += userBytes;
     stream.nextOffset += 1;
+    return true;
+  }
+
+  /**
+   * Writes a frame without records: tracking, or a truncation. `content` follows its header. Returns false when the ring is
+   * full.
+   */
+  appendControl(stream: WritableStreamState, kind: FrameKind, firstOffset: number, content: Uint8Array): boolean {
+    this.finish();
+    const bytes = FRAME_HEADER_BYTES + content.length;
+    const start = this.#producer.reserve(alignUp(bytes, FRAME_ALIGNMENT));
+    if (start < 0) return false;
+    this.#memory.bytes.set(content, start + FRAME_HEADER_BYTES);
+    const { streamId, epoch } = stream;
+    const facts = { ...NO_RECORDS, streamId, firstOffset, epoch, kind };
+    this.#producer.advance(finishFrame(this.#memory, start, start + bytes, facts));
+    if (kind === FRAME_KIND.truncation) {
+      this.#memtable.truncate(streamId, firstOffset, this.#producer.logPositionOf(start));
+    }
     return true;
   }
 
   /** Completes the open frame's header. The producer calls for it before a block closes. */
   finish(): void {
     if (this.#stream === NO_STREAM) return;
+    const { bytes, view } = this.#memory;
+    const reference = this.#publisher?.reference;
+    if (reference !== undefined) {
+      writePublisherExtension(bytes, view, this.#start + FRAME_HEADER_BYTES, reference, this.#publishingId);
+    }
     const next = finishFrame(this.#memory, this.#start, this.#end, {
       streamId: this.#stream.streamId,
       firstOffset: this.#firstOffset,
@@ -82,31 +134,44 @@ export class FrameAppender {
       userBytes: this.#userBytes,
       kind: FRAME_KIND.records,
       flags: 0,
-      extensionBytes: 0,
+      extensionBytes: reference === undefined ? 0 : publisherExtensionBytes(reference.length),
     });
     this.#producer.advance(next);
     this.#stream = NO_STREAM;
+    this.#publisher = undefined;
   }
 
-  #extends(stream: WritableStreamState, needed: number, timestamp: number): boolean {
-    if (this.#stream !== stream) return false;
+  #extends(
+    stream: WritableStreamState,
+    needed: number,
+    timestamp: number,
+    publisher: PublisherTag | undefined,
+  ): boolean {
+    if (this.#stream !== stream || this.#publisher !== publisher) return false;
     const delta = timestamp - this.#timestamp;
     if (delta > DELTA_MAX || delta < -DELTA_MAX) return false;
     if (this.#end - this.#start + needed > FRAME_BYTES_TARGET) return false;
     return this.#producer.fits(needed);
   }
 
-  #begin(stream: WritableStreamState, needed: number, timestamp: number): boolean {
+  #begin(
+    stream: WritableStreamState,
+    needed: number,
+    timestamp: number,
+    publisher: PublisherTag | undefined,
+  ): boolean {
     this.finish();
     const producer = this.#producer;
-    const start = producer.reserve(FRAME_HEADER_BYTES + needed);
+    const extensionBytes = publisher === undefined ? 0 : publisherExtensionBytes(publisher.reference.length);
+    const start = producer.reserve(FRAME_HEADER_BYTES + extensionBytes + needed);
     if (start < 0) return false;
     assert(start % 8 === 0, 'frames are aligned');
-    producer.advance(start + FRAME_HEADER_BYTES);
+    producer.advance(start + FRAME_HEADER_BYTES + extensionBytes);
     this.#memtable.add(stream.streamId, stream.nextOffset, producer.logPositionOf(start));
     this.#stream = stream;
     this.#start = start;
-    this.#end = start + FRAME_HEADER_BYTES;
+    this.#end = start + FRAME_HEADER_BYTES + extensionBytes;
+    this.#publisher = publisher;
     this.#firstOffset = stream.nextOffset;
     this.#timestamp = timestamp;
     this.#count = 0;

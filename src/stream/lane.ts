@@ -11,12 +11,12 @@ import { BLOCK_HEADER_BYTES } from '../ring/block-format.ts';
 import type { Doorbell } from '../ring/doorbell.ts';
 import { logPosition, type RingGeometry, slotBase } from '../ring/geometry.ts';
 import { type LaneIdentity, type LaneStart, RingProducer, type SealedSlot } from '../ring/producer.ts';
-import { FRAME_HEADER_BYTES, recordBytes } from '../record/frame-format.ts';
+import { FRAME_HEADER_BYTES, FRAME_KIND, type FrameKind, recordBytes } from '../record/frame-format.ts';
 import type { FrameHeader } from '../record/frame-reader.ts';
 import type { RecordInput, RecordValue } from '../record/record-input.ts';
 import { checkTimestamp, checkValue, isBareValue, keyBytes, valueRoom } from '../record/record-input.ts';
 import { AckQueue } from './ack-queue.ts';
-import { FrameAppender, type WritableStreamState } from './frame-appender.ts';
+import { FrameAppender, type PublisherTag, type WritableStreamState } from './frame-appender.ts';
 
 export interface LaneOptions {
   readonly ring: SharedArrayBuffer;
@@ -49,8 +49,17 @@ interface QueuedAppend extends Settle {
   readonly stream: WritableStreamState;
   readonly records: readonly RecordInput[];
   readonly bytes: number;
+  readonly published: PublishedBatch | undefined;
   index: number;
   firstOffset: number;
+}
+
+/** Records of a publisher. Ids are in the order of the records. */
+export interface PublishedBatch {
+  readonly tag: PublisherTag;
+  readonly publishingIds: readonly number[];
+  /** Called for each record as it enters the log: from then on the id may be in a snapshot, and not before. */
+  readonly placed: (publishingId: number, offset: number) => void;
 }
 
 // A promise's executor runs inside `new`, so one shared executor can hand the two functions out without a closure per append.
@@ -76,6 +85,8 @@ export class Lane {
   #durableBlocks: number;
   /** Log position up to which everything is durable. */
   #durableEnd: number;
+  /** Log position one past the last closed block. */
+  #closedEnd: number;
   /** In log order. */
   #durableWaits: { readonly logEnd: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
   readonly #released = new Signal();
@@ -101,6 +112,7 @@ export class Lane {
         },
         closed: (nextBlock, logEnd) => {
           this.#acks.mark(nextBlock, logEnd);
+          this.#closedEnd = logEnd;
           this.#now = this.#options.clock.now();
           this.#awaitDurable();
         },
@@ -113,6 +125,7 @@ export class Lane {
     this.#appender = new FrameAppender(options.ring, this.producer, this.memtable);
     this.#durableBlocks = options.start.blockSequence;
     this.#durableEnd = logPosition(options.start.slotSequence, 0);
+    this.#closedEnd = this.#durableEnd;
   }
 
   /** Log position up to which everything is durable. */
@@ -130,9 +143,9 @@ export class Lane {
     return this.#failure;
   }
 
-  /** Appends one record; resolves with its offset when it is durable. */
+  /** Appends one record; resolves with its offset when it is durable. Throws, with nothing done, when it is refused. */
   append(stream: WritableStreamState, value: RecordValue, key: Uint8Array | null, timestamp: number | undefined): Promise<number> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (this.#failure !== undefined) throw this.#failure;
     checkValue(value, this.#options.maxRecordBytes);
     if (timestamp !== undefined) checkTimestamp(timestamp);
     if (!this.#closeScheduled) this.#scheduleClose();
@@ -149,21 +162,55 @@ export class Lane {
 
   /**
    * Appends many records with consecutive offsets; resolves with the first one when all are durable. They survive a crash
-   * all or none when they fit one block (1 MiB encoded); otherwise a prefix may.
+   * all or none when they fit one block (1 MiB encoded); otherwise a prefix may. Throws, with nothing done, when they are
+   * refused.
    */
-  appendMany(stream: WritableStreamState, records: readonly RecordInput[]): Promise<number> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+  appendMany(
+    stream: WritableStreamState,
+    records: readonly RecordInput[],
+    published?: PublishedBatch,
+  ): Promise<number> {
+    if (this.#failure !== undefined) throw this.#failure;
     const bytes = this.#measure(records);
     const firstOffset = stream.nextOffset;
     if (records.length === 0) return Promise.resolve(firstOffset);
     if (!this.#closeScheduled) this.#scheduleClose();
-    if (this.#queue.length > 0) return this.#enqueue(stream, records, bytes, 0, firstOffset);
+    if (this.#queue.length > 0) return this.#enqueue(stream, records, bytes, 0, firstOffset, published);
     if (bytes <= BLOCK_BYTES_TARGET && !this.producer.fits(bytes)) this.producer.closeBlock();
-    const index = this.#place(stream, records, 0);
-    if (index < records.length) return this.#enqueue(stream, records, bytes, index, firstOffset);
+    const index = this.#place(stream, records, 0, published);
+    if (index < records.length) return this.#enqueue(stream, records, bytes, index, firstOffset, published);
     const promise = new Promise<number>(capture);
     this.#acks.push(capturedResolve, capturedReject, firstOffset);
     return promise;
+  }
+
+  /**
+   * Writes a frame without records; resolves when it is durable. It waits its turn behind queued appends, and is never
+   * refused for a full queue: it is small, and written at a bounded rate.
+   */
+  async appendControl(
+    stream: WritableStreamState,
+    kind: FrameKind,
+    content: Uint8Array,
+  ): Promise<void> {
+    while (this.#failure === undefined) {
+      if (this.#queue.length === 0) {
+        this.#scheduleClose();
+        if (this.#appender.appendControl(stream, kind, stream.nextOffset, content)) return this.barrier();
+      }
+      await this.#released.wait();
+    }
+    throw this.#failure;
+  }
+
+  /** Resolves when everything appended so far is durable. */
+  async barrier(): Promise<void> {
+    await this.drained();
+    if (!this.producer.hasOpenBlock) return this.whenDurable(this.#closedEnd);
+    const promise = new Promise<number>(capture);
+    this.#acks.push(capturedResolve, capturedReject, 0);
+    this.#scheduleClose();
+    await promise;
   }
 
   /** Closes the open block now instead of at the end of the tick. */
@@ -178,8 +225,10 @@ export class Lane {
 
   /** Takes over a frame that recovery found in the ring. Recovered frames are durable. */
   recover(header: FrameHeader, slotSequence: number, at: number): void {
-    const position = at - slotBase(this.#options.geometry, slotSequence);
-    this.memtable.add(header.streamId, header.firstOffset, logPosition(slotSequence, position));
+    const { kind, streamId, firstOffset } = header;
+    const position = logPosition(slotSequence, at - slotBase(this.#options.geometry, slotSequence));
+    if (kind === FRAME_KIND.truncation) this.memtable.truncate(streamId, firstOffset, position);
+    else if (header.offsetSpan > 0) this.memtable.add(streamId, firstOffset, position);
   }
 
   /** Resolves when everything before `logEnd` is durable; rejects when it never will be. */
@@ -234,20 +283,29 @@ export class Lane {
   }
 
   /** Writes records from `index` on; returns the index of the first that found the ring full. */
-  #place(stream: WritableStreamState, records: readonly RecordInput[], index: number): number {
+  #place(
+    stream: WritableStreamState,
+    records: readonly RecordInput[],
+    index: number,
+    published: PublishedBatch | undefined,
+  ): number {
     const appender = this.#appender;
+    const tag = published?.tag;
     for (; index < records.length; index += 1) {
       const record = records[index] as RecordInput;
+      if (published !== undefined) published.tag.publishingId = published.publishingIds[index] as number;
       const fits = isBareValue(record)
-        ? appender.append(stream, null, record, valueRoom(record), this.#now)
+        ? appender.append(stream, null, record, valueRoom(record), this.#now, tag)
         : appender.append(
             stream,
             keyBytes(record.key),
             record.value,
             valueRoom(record.value),
             record.timestamp ?? this.#now,
+            tag,
           );
       if (!fits) return index;
+      published?.placed(published.publishingIds[index] as number, stream.nextOffset - 1);
     }
     return index;
   }
@@ -258,15 +316,16 @@ export class Lane {
     bytes: number,
     index: number,
     firstOffset: number,
+    published?: PublishedBatch,
   ): Promise<number> {
     // A large `appendMany` may always wait: its caller holds one promise for all of it and cannot pile up more.
     if (this.#queuedBytes > 0 && this.#queuedBytes + bytes > this.#options.maxQueuedBytes) {
-      return Promise.reject(queueFull(this.#queuedBytes, this.#options.maxQueuedBytes));
+      throw queueFull(this.#queuedBytes, this.#options.maxQueuedBytes);
     }
     this.#queuedBytes += bytes;
     const promise = new Promise<number>(capture);
     const settle = { resolve: capturedResolve, reject: capturedReject };
-    this.#queue.push({ stream, records, bytes, index, firstOffset, ...settle });
+    this.#queue.push({ stream, records, bytes, index, firstOffset, published, ...settle });
     this.#observer.pending(true);
     return promise;
   }
@@ -276,7 +335,7 @@ export class Lane {
     let drained = 0;
     for (const append of this.#queue) {
       if (append.index === 0) append.firstOffset = append.stream.nextOffset;
-      append.index = this.#place(append.stream, append.records, append.index);
+      append.index = this.#place(append.stream, append.records, append.index, append.published);
       if (append.index < append.records.length) break;
       this.#acks.push(append.resolve, append.reject, append.firstOffset);
       this.#queuedBytes -= append.bytes;

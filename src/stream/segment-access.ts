@@ -82,6 +82,16 @@ export class SegmentAccess {
     return entry.relative ? run.firstOffset + first : first;
   }
 
+  /** The chunks of a run that may carry tracking: a snapshot or delta comes first, a trailer rides on the last one. */
+  async trackingChunks(run: FoundRun): Promise<StoredChunk[]> {
+    const reader = await this.#reader(run.objectKey);
+    const entry = reader.footer.findRunAt(run.byteOffset);
+    if (entry === undefined) throw missingRun(run);
+    const first = await reader.chunk(entry.firstChunk, run.firstOffset);
+    if (entry.chunks === 1) return [first];
+    return [first, await reader.chunk(entry.firstChunk + entry.chunks - 1, run.firstOffset)];
+  }
+
   /** Where to start streaming: at the run's first chunk, or at the right one when skipping is worth a footer. */
   async #startOf(run: FoundRun, from: number): Promise<{ position: number; length: number }> {
     const whole = { position: run.byteOffset, length: run.byteLength };

@@ -1,30 +1,47 @@
 /** A stream as users hold it. */
 import { Readable, Writable } from 'node:stream';
+import { assert } from '../base/assert.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
-import type { RecordBatch, StreamRecord } from '../record/record-batch.ts';
+import { FRAME_KIND } from '../record/frame-format.ts';
+import { RecordBatch, type StreamRecord } from '../record/record-batch.ts';
 import { type AppendOptions, keyBytes, type RecordInput, type RecordValue } from '../record/record-input.ts';
 import type { StreamConfig, StreamDescription } from '../record/stream-config.ts';
+import type { TrackingState } from '../record/tracking-state.ts';
 import { type BatchSource, readBatchesFrom } from './batch-cursor.ts';
 import type { WritableStreamState } from './frame-appender.ts';
 import type { Lane } from './lane.ts';
 import type { ReadFrom, ReadOptions } from './read-options.ts';
 import { RecordIterator } from './record-iterator.ts';
+import { Publisher } from './publisher.ts';
+import { checkReference } from './reference.ts';
 import { configOf, type StreamOptions } from './stream-options.ts';
+import type { StreamTracker } from './tracker.ts';
+import { loadTracking } from './tracking-loader.ts';
 
 /** What a store lends its streams. */
 export interface StreamContext extends BatchSource {
   readonly coordinator: Coordinator;
   /** The writing side; throws a coded error when the store takes no appends. */
   writer(): Lane;
-  /** One past the last durable offset of a stream that is in no segment yet; `undefined` when there is none. */
-  durableNextOffset(streamId: number): number | undefined;
+  /** One past the last durable offset, of a stream whose segments end at `stored`. */
+  durableNextOffset(streamId: number, stored: number): number;
   /** Durable records and user bytes that are in no segment yet. */
   unflushedTotals(streamId: number): { readonly records: number; readonly userBytes: number };
   /** Moves everything acknowledged so far into segments. */
   flush(): Promise<void>;
   /** A stream's config has changed. */
   configured(stream: StreamDescription): void;
+  /** A stream goes on at `nextOffset`. */
+  truncated(streamId: number, nextOffset: number): void;
+}
+
+/** A consumer that has stored an offset. */
+export interface ConsumerOffset {
+  readonly reference: string;
+  readonly offset: number;
+  /** Durable records behind the offset. */
+  readonly lag: number;
 }
 
 export interface StreamInfo {
@@ -58,13 +75,22 @@ export class Stream {
   #description: StreamDescription;
   readonly #state: WritableStreamState;
   readonly #context: StreamContext;
+  /** Absent in a read-only store. */
+  readonly #tracker: StreamTracker | undefined;
+  readonly #publishers = new Map<string, Publisher>();
   #deleted = false;
 
   /** @internal */
-  constructor(description: StreamDescription, state: WritableStreamState, context: StreamContext) {
+  constructor(
+    description: StreamDescription,
+    state: WritableStreamState,
+    context: StreamContext,
+    tracker: StreamTracker | undefined,
+  ) {
     this.#description = description;
     this.#state = state;
     this.#context = context;
+    this.#tracker = tracker;
   }
 
   get name(): string {
@@ -128,22 +154,24 @@ export class Stream {
     checkOffset(offset);
     this.#check();
     const { streamId } = this.#description;
-    const unflushed = this.#context.unflushed.firstOffset(streamId);
-    if (unflushed !== undefined && offset >= unflushed) {
-      const durable = this.#context.durableNextOffset(streamId);
-      if (durable === undefined || offset >= durable) return undefined;
+    const { unflushed, coordinator, segments } = this.#context;
+    const inMemory = unflushed.firstOffset(streamId);
+    if (inMemory !== undefined && offset >= inMemory) {
+      const frames = unflushed.read(streamId, offset, 1);
+      if (frames === undefined) return undefined;
+      return RecordBatch.decode(frames, { name: `the memtable of ${this.name}`, baseOffset: 0 }, offset, offset + 1).find(offset);
     }
-    const only = { from: offset, limit: 1, onTrimmed: 'skip' as const };
-    if (unflushed === undefined || offset < unflushed) {
-      const { firstOffset, runs } = await this.#context.coordinator.findRuns(streamId, offset, { maxRuns: 1, maxBytes: 1 });
-      const [run] = runs;
-      if (offset < firstOffset) return undefined;
-      if (run !== undefined && offset < run.endOffset) {
-        return (await this.#context.segments.find(run, offset))?.find(offset);
-      }
-    }
-    for await (const batch of readBatchesFrom(this.#context, this.#description, offset, only)) return batch.find(offset);
-    return undefined;
+    const found = await coordinator.findRuns(streamId, offset, { maxRuns: 1, maxBytes: 1 });
+    const [run] = found.runs;
+    if (run === undefined) return this.#flushedMeanwhile(offset, found.nextOffset);
+    if (offset < found.firstOffset || offset >= Math.min(run.endOffset, unflushed.segmentLimit(streamId))) return undefined;
+    return (await segments.find(run, offset))?.find(offset);
+  }
+
+  /** A flush between the two lookups moves a record from where it was looked for first to where it was looked for last. */
+  #flushedMeanwhile(offset: number, stored: number): Promise<StreamRecord | undefined> | undefined {
+    const durable = this.#context.durableNextOffset(this.#description.streamId, stored);
+    return offset < durable ? this.get(offset) : undefined;
   }
 
   /** Removes the records below `beforeOffset`. They are unreadable at once; their bytes go with compaction. */
@@ -155,6 +183,88 @@ export class Stream {
     const { nextOffset } = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
     if (beforeOffset > nextOffset) await this.#context.flush();
     await this.#context.coordinator.trim(streamId, beforeOffset);
+  }
+
+  /**
+   * Ends the stream behind `after` (-1 empties it): later appends take the offsets that follow, under a higher epoch that
+   * their records carry. For those who keep a Raft log. Readers that have delivered cut records get
+   * `ERR_MILLRACE_STREAM_TRUNCATED`. Resolves when durable.
+   */
+  async truncate({ after }: { readonly after: number }): Promise<void> {
+    const lane = this.#writer();
+    const nextOffset = after + 1;
+    checkOffset(nextOffset);
+    const { streamId } = this.#description;
+    const { firstOffset } = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
+    await lane.drained();
+    if (nextOffset > this.#state.nextOffset) throw this.#outOfRange(after, this.#state.nextOffset - 1);
+    if (nextOffset < firstOffset) throw this.#outOfRange(after, firstOffset - 1);
+    this.#state.nextOffset = nextOffset;
+    this.#state.epoch += 1;
+    const cut = lane.appendControl(this.#state, FRAME_KIND.truncation, new Uint8Array(0));
+    this.#context.truncated(streamId, nextOffset);
+    await this.#tracker?.cut(nextOffset);
+    for (const publisher of this.#publishers.values()) publisher.forgetClaims();
+    await cut;
+  }
+
+  /**
+   * Stores how far a consumer has come: the offset of the last record it is done with. Stored offsets gather in memory
+   * and become durable after `tracking.maxInterval` at the latest; with `durable` before the promise resolves. May go
+   * backwards.
+   */
+  async storeOffset(reference: string, offset: number, options: { readonly durable?: boolean } = {}): Promise<void> {
+    this.#writer();
+    checkReference(reference);
+    checkOffset(offset);
+    if (offset >= this.#state.nextOffset) throw this.#outOfRange(offset, this.#state.nextOffset - 1);
+    await this.#requireTracker().store(reference, offset, options.durable ?? false);
+  }
+
+  /** The offset stored for a consumer; `undefined` when there is none. */
+  async queryOffset(reference: string): Promise<number | undefined> {
+    this.#check();
+    checkReference(reference);
+    if (this.#tracker !== undefined) return this.#tracker.offset(reference);
+    return (await this.#loadTracking()).offsets.get(reference);
+  }
+
+  /** Forgets a consumer. Returns false when there is none of that name. */
+  async deleteOffset(reference: string, options: { readonly durable?: boolean } = {}): Promise<boolean> {
+    this.#writer();
+    checkReference(reference);
+    const tracker = this.#requireTracker();
+    if (tracker.offset(reference) === undefined) return false;
+    await tracker.store(reference, undefined, options.durable ?? false);
+    return true;
+  }
+
+  /** All consumers with their offsets and how far they are behind, by reference. */
+  async offsets(): Promise<ConsumerOffset[]> {
+    this.#check();
+    const { streamId } = this.#description;
+    const { nextOffset } = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
+    const durable = this.#context.durableNextOffset(streamId, nextOffset);
+    const offsets = this.#tracker?.offsets() ?? (await this.#loadTracking()).offsets;
+    return [...offsets]
+      .map(([reference, offset]) => ({ reference, offset, lag: Math.max(0, durable - offset - 1) }))
+      .sort((left, right) => (left.reference < right.reference ? -1 : 1));
+  }
+
+  /** The publisher of that name: appends through it are taken once each. One object a reference and stream. */
+  publisher(reference: string): Publisher {
+    this.#check();
+    checkReference(reference);
+    let publisher = this.#publishers.get(reference);
+    if (publisher === undefined) {
+      publisher = new Publisher(reference, {
+        stream: this.#state,
+        lane: () => this.#writer(),
+        tracker: () => this.#requireTracker(),
+      });
+      this.#publishers.set(reference, publisher);
+    }
+    return publisher;
   }
 
   /** Changes the options given and keeps the others. */
@@ -171,7 +281,7 @@ export class Stream {
     // Taken together with the unflushed part, before anything can be flushed in between.
     const totals = await this.#context.coordinator.streamTotals(streamId);
     const unflushed = this.#context.unflushedTotals(streamId);
-    const durableOffset = Math.max(totals.nextOffset, this.#context.durableNextOffset(streamId) ?? 0);
+    const durableOffset = this.#context.durableNextOffset(streamId, totals.nextOffset);
     return {
       name,
       config,
@@ -241,7 +351,7 @@ export class Stream {
   async #resolve(from: ReadFrom, options: ReadOptions): Promise<number | { offset: number; timestamp: number }> {
     const { streamId } = this.#description;
     const found = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
-    const next = Math.max(found.nextOffset, this.#context.durableNextOffset(streamId) ?? 0);
+    const next = this.#context.durableNextOffset(streamId, found.nextOffset);
     if (from === 'first') return found.firstOffset;
     if (from === 'next') return next;
     if (from === 'last') return Math.max(found.firstOffset, next - 1);
@@ -253,7 +363,8 @@ export class Stream {
       return from;
     }
     if ('reference' in from) {
-      throw new MillraceError('ERR_MILLRACE_UNSUPPORTED', 'reading from a reference is not offered yet');
+      const stored = await this.queryOffset(from.reference);
+      return stored === undefined ? found.firstOffset : Math.min(next, stored + 1);
     }
     return this.#resolveTimestamp(from.timestamp, next);
   }
@@ -267,6 +378,17 @@ export class Stream {
     const inRuns = await this.#context.coordinator.listOffsets(streamId, timestamp);
     const offset = inRuns ?? unflushed ?? next;
     return { offset, timestamp };
+  }
+
+  #loadTracking(): Promise<TrackingState> {
+    const { coordinator, segments } = this.#context;
+    return loadTracking(coordinator, segments, this.#description.streamId, []);
+  }
+
+  #requireTracker(): StreamTracker {
+    this.#writer();
+    assert(this.#tracker !== undefined, 'a writable stream has a tracker');
+    return this.#tracker;
   }
 
   #outOfRange(offset: number, bound: number): MillraceError {

@@ -1,0 +1,76 @@
+/** Writes one stream's part of a filling as a run: snapshot first, then records, tracking on the last chunk. */
+import { cutFrame } from '../record/frame-cut.ts';
+import { readFrameHeader } from '../record/frame-reader.ts';
+import type { SegmentRun } from '../record/run.ts';
+import type { Compression } from '../record/stream-config.ts';
+import { encodeTracking } from '../record/tracking-format.ts';
+import { viewOf } from '../base/bytes.ts';
+import { CHUNK_TYPE, type ChunkType } from '../segment/chunk-format.ts';
+import { FrameChunker } from '../segment/frame-chunker.ts';
+import type { SegmentWriter } from '../segment/writer.ts';
+import type { HeldFrame, SettledFrames } from './stream-frames.ts';
+
+const NO_TRACKING = new Uint8Array(0);
+
+export class RunWriter {
+  readonly #writer: SegmentWriter;
+  readonly #chunker: FrameChunker;
+  readonly #ring: Uint8Array;
+  readonly #view: DataView;
+
+  constructor(writer: SegmentWriter, ring: Uint8Array, view: DataView) {
+    this.#writer = writer;
+    this.#chunker = new FrameChunker(writer);
+    this.#ring = ring;
+    this.#view = view;
+  }
+
+  /** Returns the run; `undefined` when there is nothing to write. */
+  async write(
+    streamId: number,
+    settled: SettledFrames,
+    compression: Compression,
+    snapshot: Uint8Array | undefined,
+  ): Promise<SegmentRun | undefined> {
+    const { frames, nextOffset } = settled;
+    // A snapshot says all that the deltas say.
+    const delta = snapshot === undefined ? encodeTracking(settled.tracking) : NO_TRACKING;
+    if (frames.length === 0 && delta.length === 0 && snapshot === undefined) return undefined;
+    const firstOffset = frames[0]?.firstOffset ?? nextOffset;
+    this.#writer.beginRun(streamId, firstOffset);
+    if (snapshot !== undefined) await this.#addTracking(CHUNK_TYPE.trackingSnapshot, snapshot, firstOffset, compression);
+    if (frames.length === 0) {
+      if (snapshot === undefined) await this.#addTracking(CHUNK_TYPE.trackingDelta, delta, firstOffset, compression);
+    } else {
+      this.#chunker.begin(firstOffset, compression);
+      for (const frame of frames) await this.#addFrame(frame);
+      await this.#chunker.write(delta);
+    }
+    return this.#writer.endRun();
+  }
+
+  async #addFrame({ at, cutAt }: HeldFrame): Promise<void> {
+    const whole = cutAt === Infinity;
+    const source = whole ? this.#ring : cutFrame(this.#ring, at, cutAt);
+    const view = whole ? this.#view : viewOf(source);
+    const start = whole ? at : 0;
+    const header = readFrameHeader(view, start);
+    if (!this.#chunker.fits(header.frameBytes)) await this.#chunker.write();
+    this.#chunker.add(source, view, start, header);
+  }
+
+  #addTracking(type: ChunkType, body: Uint8Array, firstOffset: number, compression: Compression): Promise<void> {
+    return this.#writer.addChunk({
+      type,
+      compression,
+      firstOffset,
+      offsetSpan: 0,
+      recordCount: 0,
+      epoch: 0,
+      firstTimestamp: 0,
+      lastTimestamp: 0,
+      userBytes: 0,
+      body,
+    });
+  }
+}

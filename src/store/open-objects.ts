@@ -1,0 +1,32 @@
+/** Opens the object store that the settings choose, for this thread and as a descriptor for the pool. */
+import type { FileSystem } from '../base/file-system.ts';
+import { CachingObjectStore } from '../object/caching-object-store.ts';
+import { describeDirectoryStore, DirectoryObjectStore } from '../object/directory-object-store.ts';
+import type { ObjectStore, ObjectStoreDescriptor } from '../object/object-store.ts';
+import type { Settings } from './options.ts';
+import type { StorePaths } from './paths.ts';
+
+export interface OpenedObjects {
+  readonly objects: ObjectStore;
+  readonly descriptor: ObjectStoreDescriptor;
+}
+
+/** A directory is cached by the system; a remote store behind blocks of our own, up to `cacheBytes`. */
+export async function openObjects(
+  fileSystem: FileSystem,
+  settings: Settings,
+  paths: StorePaths,
+): Promise<OpenedObjects> {
+  const { objects: component } = settings;
+  if (component !== undefined) {
+    const remote = await component.open();
+    return {
+      objects: new CachingObjectStore(remote, { maxBytes: settings.cacheBytes }),
+      descriptor: component.descriptor,
+    };
+  }
+  const directory = new DirectoryObjectStore({ root: paths.objects, fileSystem });
+  // What a crash left of objects in the making; only the writer may judge that.
+  if (!settings.readOnly) await directory.removeTemporaryFiles();
+  return { objects: directory, descriptor: describeDirectoryStore({ root: paths.objects }) };
+}

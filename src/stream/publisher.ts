@@ -1,0 +1,136 @@
+/** A publisher: appends each record once, however often it is sent. */
+import { MillraceError } from '../errors/millrace-error.ts';
+import { type AppendOptions, isBareValue, type RecordInput, type RecordValue } from '../record/record-input.ts';
+import type { PublisherTag, WritableStreamState } from './frame-appender.ts';
+import type { Lane } from './lane.ts';
+import type { StreamTracker } from './tracker.ts';
+
+export interface Published {
+  /** Offset of the record; of a duplicate only when it is the publisher's latest record, otherwise `undefined`. */
+  readonly offset: number | undefined;
+  /** The id was published before, and nothing was appended now. */
+  readonly duplicate: boolean;
+}
+
+/** A record of `appendMany`, under its publishing id. */
+export type PublishedInput = { readonly publishingId: number; readonly value: RecordValue } & AppendOptions;
+
+/** What a publisher works on; asked for at each call, so that a closed store answers with its own error. */
+export interface PublisherHost {
+  readonly stream: WritableStreamState;
+  lane(): Lane;
+  tracker(): StreamTracker;
+}
+
+/** The highest id handed to the lane, and where its record goes. */
+interface Claim {
+  readonly publishingId: number;
+  readonly offset: Promise<number>;
+}
+
+export class Publisher {
+  readonly reference: string;
+  readonly #host: PublisherHost;
+  readonly #tag: PublisherTag;
+  #claim: Claim | undefined;
+
+  /** @internal */
+  constructor(reference: string, host: PublisherHost) {
+    this.reference = reference;
+    this.#host = host;
+    this.#tag = { reference: Buffer.from(reference), publishingId: 0 };
+  }
+
+  /**
+   * Appends a record under an id that grows from call to call. An id at or below the publisher's last one is a duplicate:
+   * it is answered once the original is durable, and nothing is appended.
+   */
+  async append(publishingId: number, value: RecordValue, options: AppendOptions = {}): Promise<Published> {
+    const [published] = await this.appendMany([{ ...options, publishingId, value }]);
+    return published as Published;
+  }
+
+  /** Appends many; ids that do not grow, also within the call, are duplicates. One answer a record, in order. */
+  async appendMany(records: readonly PublishedInput[]): Promise<Published[]> {
+    const last = this.#lastId();
+    const fresh: RecordInput[] = [];
+    const publishingIds: number[] = [];
+    let highest = last;
+    for (const record of records) {
+      checkPublishingId(record.publishingId);
+      if (highest !== undefined && record.publishingId <= highest) continue;
+      highest = record.publishingId;
+      publishingIds.push(record.publishingId);
+      fresh.push(withoutId(record));
+    }
+    const firstOffset = this.#appendFresh(fresh, publishingIds);
+    const claim = this.#claim;
+    const first = (await firstOffset) ?? 0;
+    let appended = 0;
+    const answers: Published[] = [];
+    for (const record of records) {
+      if (publishingIds[appended] === record.publishingId) {
+        answers.push({ offset: first + appended, duplicate: false });
+        appended += 1;
+      } else {
+        answers.push({ offset: await this.#offsetOf(record.publishingId, claim), duplicate: true });
+      }
+    }
+    return answers;
+  }
+
+  /** The highest id published so far; `undefined` when there is none. */
+  async lastPublishingId(): Promise<number | undefined> {
+    return this.#lastId();
+  }
+
+  /** @internal The stream was truncated: what was claimed may be cut. */
+  forgetClaims(): void {
+    this.#claim = undefined;
+  }
+
+  /** Resolves with the first offset; with `undefined`, once all that was sent before is durable, when nothing is new. */
+  #appendFresh(records: readonly RecordInput[], publishingIds: readonly number[]): Promise<number | undefined> {
+    const { stream } = this.#host;
+    const lane = this.#host.lane();
+    const highest = publishingIds.at(-1);
+    if (highest === undefined) return lane.barrier().then(() => undefined);
+    const tracker = this.#host.tracker();
+    tracker.checkPublisher(this.reference);
+    // Throws before anything is claimed: a refused record can be sent again under its id.
+    const firstOffset = lane.appendMany(stream, records, {
+      tag: this.#tag,
+      publishingIds,
+      placed: (publishingId, offset) => {
+        tracker.published(this.reference, publishingId, offset);
+      },
+    });
+    const offset = firstOffset.then((first) => first + records.length - 1);
+    offset.catch(() => undefined);
+    this.#claim = { publishingId: highest, offset };
+    return firstOffset;
+  }
+
+  async #offsetOf(publishingId: number, claim: Claim | undefined): Promise<number | undefined> {
+    if (claim?.publishingId === publishingId) return claim.offset;
+    const mark = this.#host.tracker().state.publishers.get(this.reference);
+    return mark?.publishingId === publishingId ? mark.offset : undefined;
+  }
+
+  #lastId(): number | undefined {
+    return this.#claim?.publishingId ?? this.#host.tracker().state.publishers.get(this.reference)?.publishingId;
+  }
+}
+
+function withoutId(record: PublishedInput): RecordInput {
+  if (isBareValue(record.value) && record.key === undefined && record.timestamp === undefined) return record.value;
+  return record;
+}
+
+function checkPublishingId(publishingId: number): void {
+  if (Number.isSafeInteger(publishingId) && publishingId >= 0) return;
+  throw new MillraceError(
+    'ERR_MILLRACE_INVALID_ARGUMENT',
+    `publishing id ${publishingId} is not a whole number from 0 on`,
+  );
+}
