@@ -1,0 +1,120 @@
+/** The commit of an object made of appends. */
+import { MillraceError } from '../../errors/millrace-error.ts';
+import type { CommitAnswer, CommitRun, ObjectCommit, RunAnswer, Truncation } from '../coordinator.ts';
+import type { ObjectRow, StreamRow } from '../state/rows.ts';
+import type { State } from '../state/state.ts';
+import { checkContent, checkInteger, invalid } from './checks.ts';
+import { conflict, decide, type Decision } from './decision.ts';
+import { checkLane, checkReserved, checkSameContent, copySlot } from './object-commands.ts';
+import { checkTruncation } from './stream-commands.ts';
+
+const GENERATION_MAX = 2 ** 16 - 1;
+
+export function commitObject(state: State, commit: ObjectCommit): Decision<CommitAnswer> {
+  checkContent(commit);
+  const { key, bytes, checksum, generation = 0, relative = false, wal } = commit;
+  checkInteger(generation, 'a generation', 0, GENERATION_MAX);
+  const found = state.findObject(key);
+  if (found !== undefined && found.committedAt > 0) return decide(storedAnswer(found, commit));
+  const object = checkReserved(state, found, key);
+  if (wal !== undefined) checkLane(state, wal);
+  const watermarks = new Watermarks(state);
+  const truncations = (commit.truncations ?? []).filter((truncation) => watermarks.truncate(truncation));
+  const placed = commit.runs.map((run) => watermarks.place(run, relative));
+  return decide(
+    { runs: placed.map(({ answer }) => answer), replayed: false },
+    {
+      type: 'objectCommitted',
+      objectNumber: object.number,
+      bytes,
+      checksum,
+      generation,
+      relative,
+      truncations,
+      runs: placed.map(({ run }) => run),
+      wal: wal === undefined ? undefined : copySlot(wal),
+    },
+  );
+}
+
+/** What the first commit under the key answered. */
+function storedAnswer(object: ObjectRow, commit: ObjectCommit): CommitAnswer {
+  checkSameContent(object, commit);
+  const offsets = object.answer ?? commit.runs.map((run) => run.firstOffset);
+  if (offsets.length !== commit.runs.length) {
+    throw conflict(`object ${commit.key} is committed with ${offsets.length} runs, not ${commit.runs.length}`, {
+      key: commit.key,
+      expected: offsets.length,
+      actual: commit.runs.length,
+    });
+  }
+  const runs = commit.runs.map(({ streamId }, index): RunAnswer => {
+    const offset = offsets[index] as number;
+    return { streamId, firstOffset: offset < 0 ? undefined : offset };
+  });
+  return { runs, replayed: true };
+}
+
+/** Where each stream of a commit stands while its runs are placed one after the other. */
+class Watermarks {
+  readonly #state: State;
+  readonly #streams: Map<number, { readonly row: StreamRow; next: number; epoch: number }> = new Map();
+
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  /** Returns false when the stream was deleted: there is nothing to truncate. */
+  truncate(truncation: Truncation): boolean {
+    const stream = this.#find(truncation.streamId);
+    if (stream === undefined) return false;
+    checkTruncation(stream.row, truncation, stream.next, stream.epoch);
+    stream.next = truncation.nextOffset;
+    stream.epoch = truncation.epoch;
+    return true;
+  }
+
+  /** Returns the run with its final offsets. */
+  place(run: CommitRun, relative: boolean): { run: CommitRun; answer: RunAnswer } {
+    const { streamId } = run;
+    if (relative && run.firstOffset !== 0) throw invalid(`a relative run counts from 0, not from ${run.firstOffset}`);
+    const stream = this.#find(streamId);
+    if (stream === undefined) return { run, answer: { streamId, firstOffset: undefined } };
+    const shift = relative ? stream.next : 0;
+    const placed = relative ? { ...run, firstOffset: shift, nextOffset: run.nextOffset + shift } : run;
+    if (placed.firstOffset !== stream.next) {
+      throw conflict(
+        `a run of stream ${streamId} starts at offset ${placed.firstOffset}, its high watermark is ${stream.next}`,
+        { streamId, expected: stream.next, actual: placed.firstOffset },
+      );
+    }
+    if (run.epoch < stream.epoch) {
+      throw conflict(`stream ${streamId} is at epoch ${stream.epoch}, a run of epoch ${run.epoch} comes too late`, {
+        streamId,
+        expected: stream.epoch,
+        actual: run.epoch,
+      });
+    }
+    checkInteger(placed.nextOffset, 'the next offset of a run');
+    stream.next = placed.nextOffset;
+    stream.epoch = run.epoch;
+    return { run: placed, answer: { streamId, firstOffset: placed.firstOffset } };
+  }
+
+  /** `undefined` for a deleted stream. */
+  #find(streamId: number): { readonly row: StreamRow; next: number; epoch: number } | undefined {
+    const known = this.#streams.get(streamId);
+    if (known !== undefined) return known;
+    const row = this.#state.streams.get(streamId);
+    if (row === undefined) {
+      // Ids are never reused: one that was handed out and is no longer there belonged to a deleted stream.
+      if (Number.isSafeInteger(streamId) && streamId > 0 && streamId < this.#state.nextStreamId) return undefined;
+      throw new MillraceError('ERR_MILLRACE_STREAM_NOT_FOUND', `stream ${streamId} was never created`, {
+        details: { streamId },
+      });
+    }
+    const stream = { row, next: row.nextOffset, epoch: row.epoch };
+    this.#streams.set(streamId, stream);
+    return stream;
+  }
+}

@@ -1,0 +1,67 @@
+/** Events as the log's blocks hold them. Tags are never reused; a new event is a new tag and a new version. */
+import { JOB_KINDS } from '../job.ts';
+import type { ReplacingObject, ReplacingRun, RunKey, StateEvent } from '../state/event.ts';
+import { boolean, checksum, choice, fields, list, optional, unsigned, variants, type Codec } from './codec.ts';
+import { commitRun, flushedSlot, label, streamConfig, streamName, truncation } from './shared-codecs.ts';
+
+const runKey: Codec<RunKey> = fields<RunKey>({ objectNumber: unsigned, byteOffset: unsigned });
+const runKeys = list(runKey);
+
+const replacingRun: Codec<ReplacingRun> = {
+  write: (writer, run) => {
+    commitRun.write(writer, run);
+    runKeys.write(writer, run.parents);
+  },
+  read: (reader) => ({ ...commitRun.read(reader), parents: runKeys.read(reader) }),
+};
+
+const replacingObject: Codec<ReplacingObject> = fields<ReplacingObject>({
+  objectNumber: unsigned,
+  bytes: unsigned,
+  checksum,
+  generation: unsigned,
+  runs: list(replacingRun),
+});
+
+export const stateEvent: Codec<StateEvent> = variants<StateEvent>({
+  streamCreated: { tag: 1, codec: fields({ streamId: unsigned, name: streamName, config: streamConfig }) },
+  streamConfigured: { tag: 2, codec: fields({ streamId: unsigned, config: streamConfig }) },
+  streamDeleted: { tag: 3, codec: fields({ streamId: unsigned }) },
+  streamTrimmed: { tag: 4, codec: fields({ streamId: unsigned, firstOffset: unsigned }) },
+  streamTruncated: { tag: 5, codec: truncation },
+  objectsReserved: {
+    tag: 6,
+    codec: fields({ firstNumber: unsigned, count: unsigned, nonce: unsigned, deadline: unsigned }),
+  },
+  objectCommitted: {
+    tag: 7,
+    codec: fields({
+      objectNumber: unsigned,
+      bytes: unsigned,
+      checksum,
+      generation: unsigned,
+      relative: boolean,
+      truncations: list(truncation),
+      runs: list(commitRun),
+      wal: optional(flushedSlot),
+    }),
+  },
+  objectsAbandoned: { tag: 8, codec: fields({ objectNumbers: list(unsigned) }) },
+  objectsGone: { tag: 9, codec: fields({ objectNumbers: list(unsigned) }) },
+  laneAdvanced: { tag: 10, codec: fields({ wal: flushedSlot }) },
+  jobClaimed: {
+    tag: 11,
+    codec: fields({
+      jobId: unsigned,
+      token: label,
+      kind: choice(JOB_KINDS),
+      worker: label,
+      leaseUntil: unsigned,
+      inputs: list(unsigned),
+    }),
+  },
+  jobRenewed: { tag: 12, codec: fields({ jobId: unsigned, leaseUntil: unsigned }) },
+  jobEnded: { tag: 13, codec: fields({ jobId: unsigned }) },
+  jobCommitted: { tag: 14, codec: fields({ jobId: unsigned, outputs: list(replacingObject), dropped: runKeys }) },
+  tombstonesForgotten: { tag: 15, codec: fields({ objectNumbers: list(unsigned), jobIds: list(unsigned) }) },
+});

@@ -1,0 +1,39 @@
+/** The manifest's coded errors, each with the file, the position and the remedy. */
+import { AssertionError } from '../../base/assert.ts';
+import { isSystemError } from '../../base/node-file-system.ts';
+import { isMillraceError, MillraceError } from '../../errors/millrace-error.ts';
+import { PayloadError } from './byte-reader.ts';
+
+export function corrupt(file: string, position: number, what: string, cause?: unknown): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_MANIFEST_CORRUPT',
+    `${file} is damaged at ${position}: ${what}. Restore the manifest directory from a backup`,
+    { details: { file, position }, cause },
+  );
+}
+
+/** A sound block whose content contradicts itself or the blocks before: as bad as a damaged one. */
+export function contentFailure(file: string, position: number, error: unknown): unknown {
+  if (!(error instanceof PayloadError) && !(error instanceof AssertionError)) return error;
+  return corrupt(file, position, error.message, error);
+}
+
+/** Turns a failed write or sync into the error that stops the coordinator. */
+export function writeFailure(path: string, error: unknown): Error {
+  if (isMillraceError(error) || error instanceof AssertionError) return error;
+  const full = isSystemError(error, 'ENOSPC', 'EDQUOT');
+  const reason = error instanceof Error ? error.message : String(error);
+  return new MillraceError(
+    full ? 'ERR_MILLRACE_DISK_FULL' : 'ERR_MILLRACE_WRITE_FAILED',
+    `${path}: ${reason}: ${full ? 'make room' : 'check the disk'}, then open the store again`,
+    { details: { path }, cause: error },
+  );
+}
+
+export function shortWrite(path: string, written: number, length: number, position: number): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_DISK_FULL',
+    `${path}: wrote ${written} of ${length} bytes at ${position}: make room, then open the store again`,
+    { details: { path, position, written, length } },
+  );
+}

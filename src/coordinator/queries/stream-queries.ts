@@ -1,0 +1,103 @@
+/** Questions about streams and their runs. They change nothing and judge nothing. */
+import type { FindLimits, FoundRun, FoundRuns, StreamTotals } from '../coordinator.ts';
+import type { StreamDescription } from '../../record/stream-config.ts';
+import type { StreamRow } from '../state/rows.ts';
+import { isDense } from '../state/run-links.ts';
+import { RUN } from '../state/run-table.ts';
+import { keyOf, type State } from '../state/state.ts';
+import { indexBeyond, trackingAnchor } from '../state/stream-runs.ts';
+
+export function describeStream({ streamId, name, config }: StreamRow): StreamDescription {
+  return { streamId, name, config };
+}
+
+export function foundRun(state: State, row: number): FoundRun {
+  const { runs } = state;
+  return {
+    streamId: runs.get(row, RUN.streamId),
+    firstOffset: runs.get(row, RUN.firstOffset),
+    nextOffset: runs.get(row, RUN.nextOffset),
+    endOffset: runs.get(row, RUN.endOffset),
+    records: runs.get(row, RUN.records),
+    userBytes: runs.get(row, RUN.userBytes),
+    trackingBytes: runs.get(row, RUN.trackingBytes),
+    firstTimestamp: runs.get(row, RUN.firstTimestamp),
+    lastTimestamp: runs.get(row, RUN.lastTimestamp),
+    epoch: runs.get(row, RUN.epoch),
+    byteOffset: runs.get(row, RUN.byteOffset),
+    byteLength: runs.get(row, RUN.byteLength),
+    chunks: runs.get(row, RUN.chunks),
+    trackingSnapshot: runs.get(row, RUN.snapshot) === 1,
+    objectKey: keyOf(state.object(runs.get(row, RUN.objectNumber))),
+  };
+}
+
+export function findRuns(state: State, stream: StreamRow, fromOffset: number, limits: FindLimits): FoundRuns {
+  const { firstOffset, nextOffset } = stream;
+  const found: FoundRun[] = [];
+  let bytes = 0;
+  const start = indexBeyond(state, stream, Math.max(fromOffset, firstOffset));
+  for (let index = start; index < stream.runs.length && found.length < limits.maxRuns; index += 1) {
+    const row = stream.runs.at(index);
+    if (state.runs.get(row, RUN.endOffset) === state.runs.get(row, RUN.firstOffset)) continue;
+    if (found.length > 0 && bytes >= limits.maxBytes) break;
+    bytes += state.runs.get(row, RUN.byteLength);
+    found.push(foundRun(state, row));
+  }
+  return { firstOffset, nextOffset, runs: found };
+}
+
+export function findTrackingRuns(state: State, stream: StreamRow): FoundRun[] {
+  const found: FoundRun[] = [];
+  for (let index = trackingAnchor(state, stream); index < stream.runs.length; index += 1) {
+    const row = stream.runs.at(index);
+    const isSnapshot = state.runs.get(row, RUN.snapshot) === 1;
+    if (isSnapshot || state.runs.get(row, RUN.trackingBytes) > 0) found.push(foundRun(state, row));
+  }
+  return found;
+}
+
+/** Timestamps need not ascend from run to run, so that every run is looked at until one answers. */
+export function listOffsets(state: State, stream: StreamRow, timestamp: number): number | undefined {
+  for (let index = stream.heldRuns; index < stream.runs.length; index += 1) {
+    const row = stream.runs.at(index);
+    if (state.runs.get(row, RUN.records) === 0 || state.runs.get(row, RUN.lastTimestamp) < timestamp) continue;
+    return Math.max(state.runs.get(row, RUN.firstOffset), stream.firstOffset);
+  }
+  return undefined;
+}
+
+export function streamTotals(state: State, stream: StreamRow): StreamTotals {
+  const objects = new Set<number>();
+  let firstTimestamp = Infinity;
+  let lastTimestamp = -Infinity;
+  for (let index = stream.heldRuns; index < stream.runs.length; index += 1) {
+    const row = stream.runs.at(index);
+    objects.add(state.runs.get(row, RUN.objectNumber));
+    if (state.runs.get(row, RUN.records) === 0) continue;
+    firstTimestamp = Math.min(firstTimestamp, state.runs.get(row, RUN.firstTimestamp));
+    lastTimestamp = Math.max(lastTimestamp, state.runs.get(row, RUN.lastTimestamp));
+  }
+  return {
+    firstOffset: stream.firstOffset,
+    nextOffset: stream.nextOffset,
+    epoch: stream.epoch,
+    records: stream.records - recordsBelowStart(state, stream),
+    userBytes: stream.userBytes,
+    trackingBytes: stream.trackingBytes,
+    storedBytes: stream.storedBytes,
+    runs: stream.runs.length - stream.heldRuns,
+    segments: objects.size,
+    firstTimestamp: firstTimestamp === Infinity ? undefined : firstTimestamp,
+    lastTimestamp: lastTimestamp === -Infinity ? undefined : lastTimestamp,
+    heldBytes: stream.heldBytes,
+  };
+}
+
+/** Records of a dense run that the log start cuts off. */
+function recordsBelowStart(state: State, stream: StreamRow): number {
+  if (stream.heldRuns === stream.runs.length) return 0;
+  const row = stream.runs.at(stream.heldRuns);
+  const below = stream.firstOffset - state.runs.get(row, RUN.firstOffset);
+  return below > 0 && isDense(state, row) ? below : 0;
+}
