@@ -22,6 +22,8 @@ import { slotFileName } from './slot-files.ts';
 import { readSlotHeader, SLOT_CHECKED_BYTES, SLOT_MAGIC, SLOT_VERSION, writeSlotHeader } from './slot-format.ts';
 
 const READ_BYTES: number = 8 * MIB;
+/** So many power losses in a row may tear the first write of a filling; a header further away is damaged itself. */
+const TORN_FILLINGS_MAX: number = 2 ** 20;
 
 export interface RecoveryInput {
   readonly fileSystem: FileSystem;
@@ -85,8 +87,8 @@ export async function recoverLane(input: RecoveryInput): Promise<RecoveredLane> 
   if (damage !== undefined && !input.salvage) throw damageError(input, damage);
   const { frames, covered, lost } = collectFrames(input, walk);
   const sealed = sealedSlots(walk, covered);
-  // A filling that ends in dropped blocks is never continued: a stale block behind the new end could follow on.
-  const slotSequence = (fillings.at(-1)?.slotSequence ?? flushed.slotSequence) + 1;
+  const newest = fillings.at(-1)?.slotSequence ?? flushed.slotSequence;
+  const slotSequence = nextFilling(slots, newest, sealed[0], geometry);
   return {
     start: { slotSequence, blockSequence: (walk.blocks.at(-1)?.blockSequence ?? flushed.blockSequence) + 1 },
     released: (sealed[0]?.slotSequence ?? slotSequence) - 1,
@@ -105,9 +107,28 @@ export async function recoverLane(input: RecoveryInput): Promise<RecoveredLane> 
   };
 }
 
+/**
+ * The first filling that no write has touched. One that ends in dropped blocks is never continued: a stale block behind
+ * the new end could follow on. Nor is one used again of which a torn write left no more than a header: where pages of
+ * two attempts are alike, the second could complete a block of the first.
+ */
+function nextFilling(
+  slots: readonly LoadedSlot[],
+  newest: number,
+  oldest: SealedSlot | undefined,
+  geometry: RingGeometry,
+): number {
+  // While a filling waits for its flush, the ring ends one round behind it: what claims to lie there is damage.
+  const most = oldest === undefined ? newest + TORN_FILLINGS_MAX : oldest.slotSequence + geometry.slots - 1;
+  const torn = slots.flatMap(({ torn }) => torn).filter((slotSequence) => slotSequence <= most);
+  return torn.reduce((last, slotSequence) => Math.max(last, slotSequence), newest) + 1;
+}
+
 /** What a slot file gave. */
 interface LoadedSlot {
   readonly blocks: readonly FoundBlock[];
+  /** Fillings that headers without a valid checksum name. */
+  readonly torn: readonly number[];
   readonly usable: boolean;
 }
 
@@ -120,10 +141,14 @@ async function loadSlot(input: RecoveryInput, slotIndex: number): Promise<Loaded
   const usable = row.then === 'use';
   if (!usable && !(row.then === 'damaged' && input.salvage)) throw fileError(path, row.label, row.then);
   if (!usable) restoreHeader(input, slotIndex, image);
-  const blocks = findBlocks(image, input).filter(
-    ({ slotSequence }) => slotIndexOf(input.geometry, slotSequence) === slotIndex,
-  );
-  return { blocks, usable };
+  const isHere = (slotSequence: number): boolean => slotIndexOf(input.geometry, slotSequence) === slotIndex;
+  const torn = new Set<number>();
+  const blocks = findBlocks(image, input, (slotSequence) => torn.add(slotSequence));
+  return {
+    blocks: blocks.filter(({ slotSequence }) => isHere(slotSequence)),
+    torn: [...torn].filter(isHere),
+    usable,
+  };
 }
 
 /** The lane writes the header page from the ring when it opens the file. */

@@ -42,16 +42,21 @@ export function blockAt(bytes: Uint8Array, position: number, identity: ScanIdent
   return { slotSequence, blockSequence, position, payloadBytes, writeStart };
 }
 
+/** Told of each block of which only the header is there: the filling it claims. */
+export type TornVisitor = (slotSequence: number) => void;
+
 /**
  * All valid blocks of the image, in order of position. Where none starts, the search goes on at the next page: a
  * damaged length must not hide the blocks behind it.
  */
-export function findBlocks(bytes: Uint8Array, identity: ScanIdentity): FoundBlock[] {
+export function findBlocks(bytes: Uint8Array, identity: ScanIdentity, torn?: TornVisitor): FoundBlock[] {
   const found: FoundBlock[] = [];
   let position = FIRST_BLOCK_POSITION;
   while (position + BLOCK_HEADER_BYTES <= bytes.byteLength) {
     const block = blockAt(bytes, position, identity);
     if (block === undefined) {
+      const claimed = torn === undefined ? NaN : claimedFilling(bytes, position, identity);
+      if (!Number.isNaN(claimed)) torn?.(claimed);
       position += PAGE_BYTES;
     } else {
       found.push(block);
@@ -59,4 +64,13 @@ export function findBlocks(bytes: Uint8Array, identity: ScanIdentity): FoundBloc
     }
   }
   return found;
+}
+
+/** The filling that a header without a valid checksum names; `NaN` when there is no header of this lane. */
+function claimedFilling(bytes: Uint8Array, position: number, { lane, storeId }: ScanIdentity): number {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getUint32(position + 8, true) !== BLOCK_MAGIC) return NaN;
+  const header = readBlockHeader(view, position);
+  const ours = header.lane === lane && header.position === position && bytesEqual(header.storeId, storeId);
+  return ours ? header.slotSequence : NaN;
 }

@@ -272,17 +272,56 @@ describe('a torn write', () => {
     assert.deepEqual(await textAndEnd(), { text: ['0:a', '1:b', '2:c'], endedBy: 'B6' });
   });
 
+  it('is never completed by a second one that left the same bytes in other pages', async () => {
+    const tail = 'v'.repeat(2 * PAGE_BYTES);
+    const lane = await SteppedLane.open(disk);
+    lane.block(1, `first ${tail}`);
+    tearNextWrite(lane, (page) => page === 0);
+    const second = await SteppedLane.open(disk);
+    second.block(1, `other ${tail}`);
+    tearNextWrite(second, (page) => page > 0);
+    assert.deepEqual((await textAndEnd()).text, []);
+  });
+
   it('does not fill the ring with fillings that hold nothing, however often it happens', async () => {
-    for (let crash = 0; crash < 2 * SMALL_RING.slots; crash += 1) {
-      const lane = await SteppedLane.open(disk);
-      lane.block(1, 'torn');
-      lane.block(1, 'phantom');
-      tearNextWrite(lane, (page) => page === 1);
+    for (const kept of [1, 0]) {
+      for (let crash = 0; crash < 2 * SMALL_RING.slots; crash += 1) {
+        const lane = await SteppedLane.open(disk);
+        lane.block(1, pagesOf(2 - kept, 't'));
+        lane.block(1, 'phantom');
+        tearNextWrite(lane, (page) => page === kept);
+      }
     }
     const lane = await SteppedLane.open(disk);
     assert.deepEqual(lane.recovered.frames, []);
     lane.batch(1, 'at last');
     assert.deepEqual((await textAndEnd()).text, ['0:at last']);
+  });
+
+  it('leaves room for the filling that waits for its flush', async () => {
+    const lane = await SteppedLane.open(disk);
+    lane.batch(1, 'waits');
+    for (let crash = 0; crash < 2 * SMALL_RING.slots; crash += 1) {
+      const torn = await SteppedLane.open(disk);
+      assert.deepEqual(recoveredText(torn.ring, torn.recovered).get(1), ['0:waits']);
+      if (!torn.append(1, pagesOf(2, 't'))) break;
+      torn.producer.closeBlock();
+      tearNextWrite(torn, (page) => page === 0);
+    }
+    const last = await SteppedLane.open(disk);
+    last.producer.release(0);
+    last.batch(1, 'goes on');
+    const settings = { flushed: { slotSequence: 0, blockSequence: 0 }, nextOffsets: new Map([[1, 1]]) };
+    assert.deepEqual((await textAndEnd(settings)).text, ['1:goes on']);
+  });
+
+  it('cannot send the log far away with a header that is itself damaged', async () => {
+    const lane = await SteppedLane.open(disk);
+    lane.batch(1, 'a');
+    const view = new DataView(disk.contentOf(pathOfFilling(0)).buffer);
+    view.setBigUint64(FIRST_BLOCK_POSITION + 32, 3n * 2n ** 40n, true);
+    const { recovered } = await recover(disk);
+    assert.deepEqual(recovered.start, { slotSequence: 0, blockSequence: 0 });
   });
 
   it('does not revive blocks of older fillings in a recycled slot', async () => {
