@@ -25,12 +25,18 @@ export const FIRST_BLOCK_POSITION: number = PAGE_BYTES;
  */
 export const SLOT_SPAN: number = SLOT_BYTES_MAX;
 
+/** What keeps a geometry from being used; `undefined` when nothing does. */
+export function geometryProblem({ slots, slotBytes }: RingGeometry): string | undefined {
+  if (!Number.isInteger(slots) || slots < SLOTS_MIN || slots > SLOTS_MAX) return 'slots out of range';
+  if (!(slotBytes >= SLOT_BYTES_MIN && slotBytes <= SLOT_BYTES_MAX)) return 'slotBytes out of range';
+  if (slotBytes % MEMORY_PAGE_BYTES !== 0) return 'slotBytes is not a multiple of 64 KiB';
+  if (slots * slotBytes > RING_BYTES_MAX) return 'the ring is too large';
+  return undefined;
+}
+
 export function checkGeometry(geometry: RingGeometry): void {
-  const { slots, slotBytes } = geometry;
-  assert(Number.isInteger(slots) && slots >= SLOTS_MIN && slots <= SLOTS_MAX, 'slots out of range');
-  assert(slotBytes >= SLOT_BYTES_MIN && slotBytes <= SLOT_BYTES_MAX, 'slotBytes out of range');
-  assert(slotBytes % MEMORY_PAGE_BYTES === 0, 'slotBytes is a multiple of 64 KiB');
-  assert(slots * slotBytes <= RING_BYTES_MAX, 'the ring is too large');
+  const problem = geometryProblem(geometry);
+  assert(problem === undefined, problem ?? '');
 }
 
 /** Allocates a ring, page aligned so that its blocks can be written with direct I/O. */

@@ -14,7 +14,7 @@ import { allocateRing, type RingGeometry } from '../ring/geometry.ts';
 import type { LaneStart } from '../ring/producer.ts';
 import type { Compression } from '../record/stream-config.ts';
 import { recoverLane, type RecoveredLane } from '../wal/recovery.ts';
-import { createSlotFiles, existingGeometry } from '../wal/slot-files.ts';
+import { createSlotFiles, existingGeometry, rebuildSlotFiles } from '../wal/slot-files.ts';
 import { findStore, makeFolders, openFailure, prepareDirectory } from './birth.ts';
 import { readIdentity, writeIdentity } from './identity.ts';
 import { removeUnfinished } from './janitor.ts';
@@ -176,7 +176,7 @@ async function recover(
   watermarks: ReadonlyMap<number, number>,
 ): Promise<RecoveredLane> {
   const flushed = (await coordinator.flushedSlots()).find(({ lane }) => lane === LANE) ?? NOTHING_FLUSHED;
-  return recoverLane({
+  const recovered = await recoverLane({
     fileSystem,
     directory: paths.wal,
     storeId,
@@ -187,6 +187,8 @@ async function recover(
     nextOffset: (streamId) => watermarks.get(streamId),
     salvage: settings.salvage,
   });
+  await rebuildSlotFiles(fileSystem, paths.wal, LANE, geometry, ring, recovered.unusableFiles);
+  return recovered;
 }
 
 /** High watermark of every stream. */

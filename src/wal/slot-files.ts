@@ -7,7 +7,7 @@ import { allocatePages } from '../base/page-memory.ts';
 import { xxh64 } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
-import { type RingGeometry, slotBase } from '../ring/geometry.ts';
+import { geometryProblem, type RingGeometry, slotBase } from '../ring/geometry.ts';
 import { readSlotHeader, SLOT_CHECKED_BYTES, SLOT_MAGIC, writeSlotHeader } from './slot-format.ts';
 
 const NAME = /^lane-(\d{3})-slot-(\d{3})\.wal$/;
@@ -45,7 +45,8 @@ export function existingGeometry(fileSystem: FileSystem, directory: string, lane
     }
     const header = readSlotHeader(viewOf(page));
     if (header.magic !== SLOT_MAGIC || xxh64(page.subarray(0, SLOT_CHECKED_BYTES)) !== header.checksum) continue;
-    return { slots: header.slots, slotBytes: header.slotBytes };
+    const geometry = { slots: header.slots, slotBytes: header.slotBytes };
+    if (geometryProblem(geometry) === undefined) return geometry;
   }
   return undefined;
 }
