@@ -18,7 +18,7 @@ export function parseStreamName(text: string): string {
   try {
     checkStreamName(text);
   } catch (error) {
-    throw isMillraceError(error) ? new InvalidArgumentError(`${error.message}.`) : error;
+    throw isMillraceError(error) ? new InvalidArgumentError(sentence(error.message)) : error;
   }
   return text;
 }
@@ -53,4 +53,8 @@ function parseTime(text: string): number {
 function wholeNumber(text: string): number | undefined {
   const value = Number(text);
   return WHOLE.test(text) && Number.isSafeInteger(value) ? value : undefined;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }

@@ -7,6 +7,7 @@ import { loadChecksum } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { type DumpOptions, type Dumper, type FileDump, MAGIC_READ_BYTES } from './dump/file-dump.ts';
 import { identityDumper } from './dump/identity-dump.ts';
+import { manifestDumper } from './dump/manifest-dump.ts';
 import { segmentDumper } from './dump/segment-dump.ts';
 import { slotDumper } from './dump/slot-dump.ts';
 import { openInput, type InputFile } from './dump/input-file.ts';
@@ -15,13 +16,13 @@ import { examples } from './help.ts';
 import { print, printJson } from './output.ts';
 import { pairs, table } from './text.ts';
 
-const DUMPERS: readonly Dumper[] = [identityDumper, slotDumper, segmentDumper];
+const DUMPERS: readonly Dumper[] = [identityDumper, slotDumper, segmentDumper, manifestDumper];
 
 export function dumpCommand(): Command {
   return new Command('dump')
     .summary('show what is in one file of a store')
     .description(
-      'Shows what is in one file of a store: STORE, a slot of the write-ahead log, a segment, or a file of the\n' +
+      'Shows what is in one file of a store: STORE, a slot of the write-ahead log, a segment, or a file of the ' +
         'manifest. Tells them apart by their first bytes. Exit code 1 when the file is damaged.',
     )
     .argument('<file>', 'path of the file')

@@ -16,14 +16,14 @@ interface Failure {
   readonly exit: number;
 }
 
-/** Commander "fails" with these when it has shown what was asked for. */
-const SHOWN: ReadonlySet<string> = new Set(['commander.helpDisplayed', 'commander.version']);
+/** Errors of the system that say that the path is no directory one can work in. */
+const UNUSABLE: ReadonlySet<unknown> = new Set(['ENOTDIR', 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG']);
 
 /** Prints what went wrong, if anything did, and returns the exit code. */
 export function reportFailure(error: unknown, json: boolean): number {
   if (error instanceof BrokenPipe) return EXIT.ok;
-  if (error instanceof CommanderError && SHOWN.has(error.code)) return EXIT.ok;
-  // A bare `millrace` has printed the help.
+  // The help or the version was printed: because it was asked for, or because nothing was.
+  if (error instanceof CommanderError && error.exitCode === 0) return EXIT.ok;
   if (error instanceof CommanderError && error.code === 'commander.help') return EXIT.usage;
   const failure = describe(error);
   process.stderr.write(json ? asJson(failure) : `millrace: ${failure.code}: ${failure.message}\n`);
@@ -34,12 +34,14 @@ export function reportFailure(error: unknown, json: boolean): number {
 function describe(error: unknown): Failure {
   if (error instanceof CommanderError) {
     const message = oneLine(error.message).replace(/^error: /, '');
-    return plain(new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message), EXIT.usage);
+    return plain(new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', `${message} (see millrace --help)`), EXIT.usage);
   }
   if (isMillraceError(error)) return plain(error, EXIT.failed);
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof Error && 'syscall' in error) {
-    return plain(new MillraceError('ERR_MILLRACE_READ_FAILED', message), EXIT.failed);
+    const unusable = UNUSABLE.has((error as NodeJS.ErrnoException).code);
+    const code = unusable ? 'ERR_MILLRACE_DIRECTORY_UNUSABLE' : 'ERR_MILLRACE_READ_FAILED';
+    return plain(new MillraceError(code, message), EXIT.failed);
   }
   const bug = `${message}: this is a bug, please report it`;
   return { code: 'INTERNAL', kind: 'bug', retryable: false, message: oneLine(bug), details: {}, exit: EXIT.failed };

@@ -16,8 +16,13 @@ export function infoCommand(): Command {
     .argument('<dir>', 'directory of the store', parseDirectory)
     .argument('<stream>', 'name of the stream', parseStreamName)
     .option('--json', 'print a JSON object')
-    .addHelpText('after', examples('millrace info ./data orders', 'millrace info ./data orders --json | jq .nextOffset'))
-    .action((dir: string, stream: string, options: { readonly json?: true }) => info(dir, stream, options.json === true));
+    .addHelpText(
+      'after',
+      examples('millrace info ./data orders', 'millrace info ./data orders --json | jq .nextOffset'),
+    )
+    .action((dir: string, stream: string, options: { readonly json?: true }) =>
+      info(dir, stream, options.json === true),
+    );
 }
 
 async function info(dir: string, name: string, json: boolean): Promise<void> {

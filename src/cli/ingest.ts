@@ -30,7 +30,7 @@ export function ingestCommand(): Command {
   return new Command('ingest')
     .summary('append the lines of standard input to a stream')
     .description(
-      'Appends the lines of standard input to a stream, one record a line, durably. Makes the store and the\n' +
+      'Appends the lines of standard input to a stream, one record a line, durably. Makes the store and the ' +
         'stream when they do not exist. Ctrl-C ends it cleanly: what was read so far is kept and counted.',
     )
     .argument('<dir>', 'directory of the store', parseDirectory)
@@ -54,7 +54,7 @@ export function ingestCommand(): Command {
 async function ingest(dir: string, name: string, options: IngestOptions, signal: AbortSignal): Promise<void> {
   const store = await open({ dir });
   const { compression } = options;
-  let result: { kept: Kept; next: number; failure: unknown } | undefined;
+  let result: { kept: Kept; next: number; failure: Error | undefined } | undefined;
   try {
     const stream = await store.stream(name, compression === undefined ? {} : { compression });
     const appender = new BoundedAppender(stream);
@@ -127,12 +127,12 @@ function update(progress: Progress, doneBytes: number, kept: Kept): void {
   progress.update(doneBytes, `${counted(kept.records, 'record')} durable`);
 }
 
-async function attempt(work: () => Promise<void>): Promise<unknown> {
+async function attempt(work: () => Promise<void>): Promise<Error | undefined> {
   try {
     await work();
     return undefined;
   } catch (error) {
-    return error;
+    return error instanceof Error ? error : new Error(String(error));
   }
 }
 

@@ -97,7 +97,13 @@ async function lookOnce(view: LogView): Promise<Look> {
   );
   const walk = walkLog(fillings, flushed.blockSequence + 1);
   const files = slots.flatMap(({ problem }) => (problem === undefined ? [] : [problem]));
-  return { geometry, unflushed: recordsByName(walk, slots, names), blocks: walk.blocks.length, files, damages: walk.damages };
+  return {
+    geometry,
+    unflushed: recordsByName(walk, slots, names),
+    blocks: walk.blocks.length,
+    files,
+    damages: walk.damages,
+  };
 }
 
 /** What the manifest says of the log, and the names of the streams. */

@@ -79,7 +79,7 @@ async function readImage(fileSystem: FileSystem, path: string, bytes: number): P
 
 async function readFully(file: FileHandle, bytes: number): Promise<Uint8Array | undefined> {
   const image = new Uint8Array(bytes);
-  for (let position = 0; position < bytes; ) {
+  for (let position = 0; position < bytes;) {
     const count = await file.read(image, position, Math.min(READ_BYTES, bytes - position), position);
     if (count === 0) return undefined;
     position += count;

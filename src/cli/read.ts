@@ -25,7 +25,7 @@ export function readCommand(): Command {
   return new Command('read')
     .summary('print the records of a stream')
     .description(
-      'Prints the records of a stream, one value a line, as the bytes that were written. Values that may hold\n' +
+      'Prints the records of a stream, one value a line, as the bytes that were written. Values that may hold ' +
         'newlines need --json. Works while another process has the store open, on what is in segments.',
     )
     .argument('<dir>', 'directory of the store', parseDirectory)

@@ -14,12 +14,15 @@ export function verifyCommand(): Command {
   return new Command('verify')
     .summary('check a store for damage')
     .description(
-      'Checks the manifest, every byte of every segment, and the write-ahead log. Changes nothing, and works while\n' +
+      'Checks the manifest, every byte of every segment, and the write-ahead log. Changes nothing, and works while ' +
         'another process has the store open. Exit code 1 when anything is damaged.',
     )
     .argument('<dir>', 'directory of the store', parseDirectory)
     .option('--json', 'print the report as a JSON object')
-    .addHelpText('after', examples('millrace verify ./data && echo intact', 'millrace verify ./data --json | jq .problems'))
+    .addHelpText(
+      'after',
+      examples('millrace verify ./data && echo intact', 'millrace verify ./data --json | jq .problems'),
+    )
     .action((dir: string, options: { readonly json?: true }) => verify(dir, options.json === true));
 }
 
@@ -31,7 +34,15 @@ async function verify(dir: string, json: boolean): Promise<void> {
   if (json) {
     const { objects, bytes: size, chunks, records } = report;
     const unflushedRecords = unflushedOf(log);
-    await printJson({ intact: problems.length === 0, objects, bytes: size, chunks, records, unflushedRecords, problems });
+    await printJson({
+      intact: problems.length === 0,
+      objects,
+      bytes: size,
+      chunks,
+      records,
+      unflushedRecords,
+      problems,
+    });
     return;
   }
   for (const { where, problem } of problems) await print(`damaged: ${where}: ${problem}\n`);

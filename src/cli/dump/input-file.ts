@@ -43,7 +43,7 @@ function openFile(fileSystem: FileSystem, path: string, name: string): FileHandl
 
 async function readFully(handle: FileHandle, name: string, position: number, length: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);
-  for (let done = 0; done < length; ) {
+  for (let done = 0; done < length;) {
     const count = await handle.read(bytes, done, length - done, position + done);
     if (count === 0) {
       throw new MillraceError('ERR_MILLRACE_READ_FAILED', `${name} ended at ${position + done} while it was read`, {

@@ -68,7 +68,8 @@ function headerProblems(header: SlotHeader, image: Uint8Array): string[] {
   const problems: string[] = [];
   if (xxh64(image.subarray(0, SLOT_CHECKED_BYTES)) !== header.checksum) problems.push('the checksum of the header');
   if (header.version > SLOT_VERSION) problems.push(`version ${header.version}, this millrace knows ${SLOT_VERSION}`);
-  if (header.slotBytes !== image.length) problems.push(`${image.length} bytes where the header has ${header.slotBytes}`);
+  if (header.slotBytes !== image.length)
+    problems.push(`${image.length} bytes where the header has ${header.slotBytes}`);
   return problems;
 }
 
