@@ -66,13 +66,14 @@ export function walkLog(fillings: readonly Filling[], firstBlock: number): LogWa
   const damages: Damage[] = [];
   let due = firstBlock;
   let endedBy = LOG_ENDS;
+  const youngest = fillings.findLastIndex((filling) => filling.blocks.length > 0);
   for (const [index, filling] of fillings.entries()) {
     const next = fillings[index + 1];
     const byPosition = new Map(filling.blocks.map((block) => [block.position, block]));
     let position = FIRST_BLOCK_POSITION;
     for (;;) {
       const here = byPosition.get(position);
-      const row = decide(BLOCK_TABLE, factsAt(filling, next, here, position, due));
+      const row = decide(BLOCK_TABLE, factsAt({ filling, next, complete: index < youngest, here, position, due }));
       if (row.then === 'accept' && here !== undefined) {
         blocks.push(here);
         due += 1;
@@ -94,18 +95,23 @@ export function walkLog(fillings: readonly Filling[], firstBlock: number): LogWa
   return { blocks, damages, endedBy };
 }
 
+interface Place {
+  readonly filling: Filling;
+  readonly next: Filling | undefined;
+  /** A younger filling was written to, which happens only when all of this one is durable. */
+  readonly complete: boolean;
+  readonly here: FoundBlock | undefined;
+  readonly position: number;
+  readonly due: number;
+}
+
 /** Facts are computed when a row asks: most places are valid, and the search for proof behind them is linear. */
-function factsAt(
-  filling: Filling,
-  next: Filling | undefined,
-  here: FoundBlock | undefined,
-  position: number,
-  due: number,
-): BlockFacts {
+function factsAt({ filling, next, complete, here, position, due }: Place): BlockFacts {
   return {
     valid: here?.blockSequence === due,
     laterHere: here !== undefined && here.blockSequence > due,
     get durableBehind(): boolean {
+      if (complete && intactFrom(filling.blocks, position, due) !== undefined) return true;
       // From the end: where anything proves it, the last block usually does.
       return filling.blocks.findLast((b) => b.writeStart > position && b.blockSequence > due) !== undefined;
     },

@@ -40,7 +40,7 @@ export interface BlockFacts {
   readonly valid: boolean;
   /** As `valid`, but a later block than the one that is due. */
   readonly laterHere: boolean;
-  /** A later block of the same filling was written when this place was already durable. */
+  /** A later block of the same filling is intact, and it or one behind it was written when this place was durable. */
   readonly durableBehind: boolean;
   /** How the next filling begins: with the block due here, with a later one, or its beginning says nothing. */
   readonly younger: 'none' | 'continues' | 'skips';

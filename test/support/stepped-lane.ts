@@ -14,7 +14,7 @@ import type { RecordValue } from '../../src/record/record-input.ts';
 import { valueRoom } from '../../src/record/record-input.ts';
 import { FrameAppender, type WritableStreamState } from '../../src/stream/frame-appender.ts';
 import { type RecoveredLane, type RecoveryInput, recoverLane } from '../../src/wal/recovery.ts';
-import { createSlotFiles, rebuildSlotFiles, slotFileName } from '../../src/wal/slot-files.ts';
+import { createSlotFiles, parseSlotFileName, rebuildSlotFiles, slotFileName } from '../../src/wal/slot-files.ts';
 import { WalWriter } from '../../src/wal/writer.ts';
 
 export const DIRECTORY: string = join('/', 'wal');
@@ -87,10 +87,11 @@ export class SteppedLane {
   readonly #appender: FrameAppender;
   readonly #streams = new Map<number, WritableStreamState>();
 
-  /** Creates the slot files where they are missing, recovers, and opens the lane for writing. */
+  /** Creates the slot files of a new lane, recovers, and opens the lane for writing. */
   static async open(fileSystem: FileSystem, settings: Partial<LaneSettings> = {}): Promise<SteppedLane> {
     const { geometry, lane } = { ...DEFAULTS, ...settings };
-    await createSlotFiles(fileSystem, DIRECTORY, STORE_ID, lane, geometry);
+    const born = fileSystem.listSync(DIRECTORY).some((name) => parseSlotFileName(name)?.lane === lane);
+    if (!born) await createSlotFiles(fileSystem, DIRECTORY, STORE_ID, lane, geometry);
     const { recovered, ring } = await recover(fileSystem, settings);
     await rebuildSlotFiles(fileSystem, DIRECTORY, lane, geometry, ring, recovered.unusableFiles);
     return new SteppedLane(fileSystem, { ...DEFAULTS, ...settings }, recovered, ring);
