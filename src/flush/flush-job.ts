@@ -1,6 +1,6 @@
 /**
- * The flush job: turns a filling of the ring into one segment in which each stream's records lie together. Runs in a pool
- * worker and reads the ring's memory in place.
+ * The flush job: turns a filling of the ring into one segment in which each stream's records lie together. Runs in a
+ * pool worker and reads the ring's memory in place.
  */
 import type { ObjectStore, ObjectStoreDescriptor } from '../object/object-store.ts';
 import type { RingGeometry } from '../ring/geometry.ts';

@@ -8,5 +8,4 @@ export interface JobRunner {
 }
 
 /** What a pool worker answers: errors cross the thread as data. */
-export type JobAnswer<T> =
-  { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: ErrorData };
+export type JobAnswer<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: ErrorData };

@@ -38,7 +38,8 @@ export class RunWriter {
     if (frames.length === 0 && delta.length === 0 && snapshot === undefined) return undefined;
     const firstOffset = frames[0]?.firstOffset ?? nextOffset;
     this.#writer.beginRun(streamId, firstOffset);
-    if (snapshot !== undefined) await this.#addTracking(CHUNK_TYPE.trackingSnapshot, snapshot, firstOffset, compression);
+    if (snapshot !== undefined)
+      await this.#addTracking(CHUNK_TYPE.trackingSnapshot, snapshot, firstOffset, compression);
     if (frames.length === 0) {
       if (snapshot === undefined) await this.#addTracking(CHUNK_TYPE.trackingDelta, delta, firstOffset, compression);
     } else {

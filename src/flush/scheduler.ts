@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
-import { isMillraceError, MillraceError, unpackError, packError } from '../errors/millrace-error.ts';
+import { isMillraceError, type MillraceError, unpackError, packError } from '../errors/millrace-error.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
 import type { RingGeometry } from '../ring/geometry.ts';
 import type { SealedSlot } from '../ring/producer.ts';
@@ -51,7 +51,7 @@ export interface FlushCounters {
 export class FlushScheduler {
   readonly counters: FlushCounters = { segments: 0, records: 0, storedBytes: 0, running: 0, waiting: 0, retries: 0 };
   readonly #options: FlushOptions;
-  #keys: string[] = [];
+  readonly #keys: string[] = [];
   #reserving: Promise<void> | undefined;
   /** Resolves when every flush so far is committed. */
   #tail: Promise<void> = Promise.resolve();

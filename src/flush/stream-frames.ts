@@ -45,7 +45,9 @@ export function settleFrames(view: DataView, positions: readonly number[]): Sett
       const deepest = Math.min(nextOffset, truncation?.nextOffset ?? nextOffset);
       if (truncate(frames, nextOffset)) truncation = { nextOffset: deepest, epoch: header.epoch };
       // A mark must not outlive its record.
-      tracking = tracking.filter((entry) => entry.type !== TRACKING_ENTRY.publisher || entry.offset < header.firstOffset);
+      tracking = tracking.filter(
+        (entry) => entry.type !== TRACKING_ENTRY.publisher || entry.offset < header.firstOffset,
+      );
       continue;
     }
     nextOffset = header.firstOffset + header.offsetSpan;

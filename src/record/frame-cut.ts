@@ -1,6 +1,13 @@
 /** Cuts frames: a truncation may end a stream inside one. */
 import { alignUp, viewOf } from '../base/bytes.ts';
-import { ABSENT, FRAME_ALIGNMENT, FRAME_FIELD, FRAME_FLAG, FRAME_HEADER_BYTES, RECORD_ALIGNMENT } from './frame-format.ts';
+import {
+  ABSENT,
+  FRAME_ALIGNMENT,
+  FRAME_FIELD,
+  FRAME_FLAG,
+  FRAME_HEADER_BYTES,
+  RECORD_ALIGNMENT,
+} from './frame-format.ts';
 import { readFrameHeader, recordHeaderBytes } from './frame-reader.ts';
 
 /**

@@ -36,7 +36,8 @@ const VALUE_BYTES = 8;
 /** Bytes that entries take. */
 export function trackingBytes(entries: Iterable<TrackingEntry>): number {
   let bytes = 0;
-  for (const entry of entries) bytes += ENTRY_HEADER_BYTES + Buffer.byteLength(entry.reference) + valueBytes(entry.type);
+  for (const entry of entries)
+    bytes += ENTRY_HEADER_BYTES + Buffer.byteLength(entry.reference) + valueBytes(entry.type);
   return bytes;
 }
 
@@ -100,8 +101,8 @@ function entryOf(view: DataView, type: number, reference: string, at: number): T
 }
 
 /**
- * A publisher's mark in the extension of a records frame: the id of the frame's last record. It is part of the frame, so
- * that no crash can keep an id without its record or a record without its id.
+ * A publisher's mark in the extension of a records frame: the id of the frame's last record. It is part of the frame,
+ * so that no crash can keep an id without its record or a record without its id.
  *
  * ```
  *  0 publishing id u64
@@ -135,7 +136,8 @@ export function readPublisherExtension(
   if (length < 9) return undefined;
   const publishingId = readUint64(view, at);
   const referenceBytes = view.getUint8(at + 8);
-  if (Number.isNaN(publishingId) || referenceBytes > REFERENCE_BYTES_MAX || 9 + referenceBytes > length) return undefined;
+  if (Number.isNaN(publishingId) || referenceBytes > REFERENCE_BYTES_MAX || 9 + referenceBytes > length)
+    return undefined;
   const reference = Buffer.from(view.buffer as ArrayBuffer, view.byteOffset + at + 9, referenceBytes).toString();
   return { reference, publishingId };
 }

@@ -32,7 +32,10 @@ export function findStore(fileSystem: FileSystem, paths: StorePaths): Uint8Array
   if (storeId !== undefined) return storeId;
   const stranger = fileSystem.listSync(paths.root).find((name) => !STORE_NAMES.has(name));
   if (stranger !== undefined) {
-    throw unusable(paths.root, `it is no millrace store and holds other files (${stranger}): choose an empty directory`);
+    throw unusable(
+      paths.root,
+      `it is no millrace store and holds other files (${stranger}): choose an empty directory`,
+    );
   }
   return undefined;
 }
@@ -57,10 +60,14 @@ export function openFailure(root: string, error: unknown): unknown {
     return unusable(root, (error as Error).message, error);
   }
   if (isSystemError(error, 'ENOSPC', 'EDQUOT')) {
-    return new MillraceError('ERR_MILLRACE_DISK_FULL', `${root}: the disk is full: make room, then open the store again`, {
-      details: { directory: root },
-      cause: error,
-    });
+    return new MillraceError(
+      'ERR_MILLRACE_DISK_FULL',
+      `${root}: the disk is full: make room, then open the store again`,
+      {
+        details: { directory: root },
+        cause: error,
+      },
+    );
   }
   return error;
 }

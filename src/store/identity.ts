@@ -1,6 +1,6 @@
 /**
- * The file `STORE`: which store a directory holds. It is written last when a store is born, so its presence says that the
- * manifest and every WAL file once existed whole.
+ * The file `STORE`: which store a directory holds. It is written last when a store is born, so its presence says that
+ * the manifest and every WAL file once existed whole.
  *
  * ```
  *   0 magic u32 "MRST"
@@ -70,7 +70,10 @@ export function writeIdentity(fileSystem: FileSystem, directory: string, storeId
   try {
     const written = file.writeSync(bytes, 0, STORE_BYTES, 0);
     if (written !== STORE_BYTES) {
-      throw new MillraceError('ERR_MILLRACE_DISK_FULL', `${temporary}: wrote ${written} of ${STORE_BYTES} bytes: make room`);
+      throw new MillraceError(
+        'ERR_MILLRACE_DISK_FULL',
+        `${temporary}: wrote ${written} of ${STORE_BYTES} bytes: make room`,
+      );
     }
     file.syncSync();
   } finally {

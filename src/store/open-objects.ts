@@ -27,6 +27,6 @@ export async function openObjects(
   }
   const directory = new DirectoryObjectStore({ root: paths.objects, fileSystem });
   // What a crash left of objects in the making; only the writer may judge that.
-  if (!settings.readOnly) await directory.removeTemporaryFiles();
+  if (!settings.readOnly) directory.removeTemporaryFiles();
   return { objects: directory, descriptor: describeDirectoryStore({ root: paths.objects }) };
 }

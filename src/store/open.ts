@@ -58,9 +58,13 @@ async function openReadOnly(fileSystem: FileSystem, settings: Settings): Promise
   const paths = storePaths(settings.dir);
   const storeId = readIdentity(fileSystem, paths.root);
   if (storeId === undefined) {
-    throw new MillraceError('ERR_MILLRACE_STORE_NOT_FOUND', `${paths.root} holds no store: open it for writing to make one`, {
-      details: { directory: paths.root },
-    });
+    throw new MillraceError(
+      'ERR_MILLRACE_STORE_NOT_FOUND',
+      `${paths.root} holds no store: open it for writing to make one`,
+      {
+        details: { directory: paths.root },
+      },
+    );
   }
   const coordinator = await openManifest(fileSystem, paths, storeId, true);
   return new Store({

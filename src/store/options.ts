@@ -64,7 +64,16 @@ export interface Settings {
 
 /** Bytes of a slot that a single record can never use: the file's header page, block and frame headers, padding. */
 const SLOT_OVERHEAD_BYTES = 8_192;
-const OPTION_NAMES = new Set(['dir', 'readOnly', 'salvage', 'wal', 'objects', 'maxRecordBytes', 'cacheBytes', 'tracking']);
+const OPTION_NAMES = new Set([
+  'dir',
+  'readOnly',
+  'salvage',
+  'wal',
+  'objects',
+  'maxRecordBytes',
+  'cacheBytes',
+  'tracking',
+]);
 const TRACKING_OPTION_NAMES = new Set(['budget', 'maxInterval']);
 const WAL_OPTION_NAMES = new Set(['slots', 'slotBytes', 'flushInterval', 'maxQueuedBytes']);
 
@@ -95,7 +104,13 @@ export function settingsOf(input: string | OpenOptions): Settings {
     salvage: flag('salvage', options.salvage),
     wal,
     objects: options.objects,
-    maxRecordBytes: whole('maxRecordBytes', options.maxRecordBytes, Math.min(RECORD_BYTES_DEFAULT, recordMax), 1, recordMax),
+    maxRecordBytes: whole(
+      'maxRecordBytes',
+      options.maxRecordBytes,
+      Math.min(RECORD_BYTES_DEFAULT, recordMax),
+      1,
+      recordMax,
+    ),
     cacheBytes: whole('cacheBytes', options.cacheBytes, CACHE_BYTES_DEFAULT, 0, Number.MAX_SAFE_INTEGER),
     tracking: trackingOf(options.tracking ?? {}),
   };
@@ -104,8 +119,15 @@ export function settingsOf(input: string | OpenOptions): Settings {
 function trackingOf(given: Partial<TrackingSettings>): TrackingSettings {
   refuseUnknown(given, TRACKING_OPTION_NAMES, 'tracking.');
   const { budget = TRACKING_SETTINGS_DEFAULT.budget } = given;
-  if (!(typeof budget === 'number' && budget > 0 && budget <= 1)) throw invalid('option tracking.budget is above 0 and at most 1');
-  const maxInterval = whole('tracking.maxInterval', given.maxInterval, TRACKING_SETTINGS_DEFAULT.maxInterval, 1, 2 ** 31 - 1);
+  if (!(typeof budget === 'number' && budget > 0 && budget <= 1))
+    throw invalid('option tracking.budget is above 0 and at most 1');
+  const maxInterval = whole(
+    'tracking.maxInterval',
+    given.maxInterval,
+    TRACKING_SETTINGS_DEFAULT.maxInterval,
+    1,
+    2 ** 31 - 1,
+  );
   return { budget, maxInterval };
 }
 

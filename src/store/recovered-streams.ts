@@ -11,7 +11,10 @@ export interface RecoveredStream {
   tracking: TrackingEntry[];
 }
 
-export function recoveredStreams(ring: SharedArrayBuffer, frames: readonly RecoveredFrame[]): Map<number, RecoveredStream> {
+export function recoveredStreams(
+  ring: SharedArrayBuffer,
+  frames: readonly RecoveredFrame[],
+): Map<number, RecoveredStream> {
   const view = new DataView(ring);
   const streams = new Map<number, RecoveredStream>();
   for (const { header, at } of frames) {

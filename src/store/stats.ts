@@ -46,7 +46,11 @@ export async function statsOf(parts: StoreParts): Promise<StoreStats> {
       queuedBytes: lane.queuedBytes,
       streams: lane.memtable.streamCount,
     },
-    wal: writer && { mode: writer.mode, blocks: writer.lane.producer.blockSequence, failure: writer.lane.failure?.code },
+    wal: writer && {
+      mode: writer.mode,
+      blocks: writer.lane.producer.blockSequence,
+      failure: writer.lane.failure?.code,
+    },
     flush: writer && { ...writer.flush.counters },
     recovery,
   };

@@ -1,6 +1,6 @@
 /** A store as users hold it. */
 import type { Clock } from '../base/clock.ts';
-import { Signal } from '../base/signal.ts';
+import { type Signal } from '../base/signal.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStore } from '../object/object-store.ts';
@@ -74,8 +74,8 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * The stream of that name; a writable store makes it, with `options`, when there is none. An existing stream keeps what
-   * `options` leave out and takes over what they give.
+   * The stream of that name; a writable store makes it, with `options`, when there is none. An existing stream keeps
+   * what `options` leave out and takes over what they give.
    */
   async stream(name: string, options: StreamOptions = {}): Promise<Stream> {
     this.#check();
@@ -167,9 +167,7 @@ export class Store implements AsyncDisposable {
   async #make(name: string, config: ReturnType<typeof configOf>): Promise<Stream> {
     const { coordinator, writer, compression } = this.#parts;
     const description =
-      writer === undefined
-        ? await coordinator.findStream(name)
-        : (await coordinator.createStream(name, config)).stream;
+      writer === undefined ? await coordinator.findStream(name) : (await coordinator.createStream(name, config)).stream;
     if (description === undefined) {
       throw new MillraceError('ERR_MILLRACE_STREAM_NOT_FOUND', `there is no stream ${JSON.stringify(name)}`, {
         details: { stream: name },
@@ -217,8 +215,7 @@ export class Store implements AsyncDisposable {
         truncations.add(streamId, nextOffset);
         progress.notify();
       },
-      unflushedTotals: (streamId) =>
-        lane?.memtable.totals(streamId, lane.durableEnd) ?? { records: 0, userBytes: 0 },
+      unflushedTotals: (streamId) => lane?.memtable.totals(streamId, lane.durableEnd) ?? { records: 0, userBytes: 0 },
       flush: () => this.flush(),
       configured: ({ streamId, config }) => {
         if (config.compression === 'lz4') compression.delete(streamId);
@@ -239,4 +236,3 @@ export class Store implements AsyncDisposable {
     return writer;
   }
 }
-

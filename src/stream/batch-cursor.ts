@@ -1,7 +1,7 @@
 /**
- * Reads a stream in batches, seamlessly across segments and memtable. Each step asks anew where the next offset lies, so
- * flushes, merges and deletions may happen between any two steps: an offset is in the memtable until the coordinator has
- * its run, and an object that was replaced meanwhile is looked up again.
+ * Reads a stream in batches, seamlessly across segments and memtable. Each step asks anew where the next offset lies,
+ * so flushes, merges and deletions may happen between any two steps: an offset is in the memtable until the coordinator
+ * has its run, and an object that was replaced meanwhile is looked up again.
  */
 import { assert } from '../base/assert.ts';
 import type { Signal } from '../base/signal.ts';

@@ -7,7 +7,13 @@ import { FRAME_BYTES_TARGET } from '../limits/limits.ts';
 import type { Memtable } from '../memtable/memtable.ts';
 import type { RingProducer } from '../ring/producer.ts';
 import { alignUp } from '../base/bytes.ts';
-import { FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FRAME_KIND, type FrameKind, recordBytes } from '../record/frame-format.ts';
+import {
+  FRAME_ALIGNMENT,
+  FRAME_HEADER_BYTES,
+  FRAME_KIND,
+  type FrameKind,
+  recordBytes,
+} from '../record/frame-format.ts';
 import { FrameMemory, finishFrame, writeRecord, writeTextRecord } from '../record/frame-writer.ts';
 import type { RecordValue } from '../record/record-input.ts';
 import { publisherExtensionBytes, writePublisherExtension } from '../record/tracking-format.ts';
@@ -98,8 +104,8 @@ export class FrameAppender {
   }
 
   /**
-   * Writes a frame without records: tracking, or a truncation. `content` follows its header. Returns false when the ring is
-   * full.
+   * Writes a frame without records: tracking, or a truncation. `content` follows its header. Returns false when the
+   * ring is full.
    */
   appendControl(stream: WritableStreamState, kind: FrameKind, firstOffset: number, content: Uint8Array): boolean {
     this.finish();
@@ -154,12 +160,7 @@ export class FrameAppender {
     return this.#producer.fits(needed);
   }
 
-  #begin(
-    stream: WritableStreamState,
-    needed: number,
-    timestamp: number,
-    publisher: PublisherTag | undefined,
-  ): boolean {
+  #begin(stream: WritableStreamState, needed: number, timestamp: number, publisher: PublisherTag | undefined): boolean {
     this.finish();
     const producer = this.#producer;
     const extensionBytes = publisher === undefined ? 0 : publisherExtensionBytes(publisher.reference.length);

@@ -1,6 +1,7 @@
 /**
- * A lane: one producer thread's way into the store. It encodes appends into the ring, closes blocks at the end of a tick,
- * settles acknowledgements when the WAL worker publishes durability, and lets appends wait while the ring is full.
+ * A lane: one producer thread's way into the store. It encodes appends into the ring, closes blocks at the end of a
+ * tick, settles acknowledgements when the WAL worker publishes durability, and lets appends wait while the ring is
+ * full.
  */
 import type { Clock } from '../base/clock.ts';
 import { Signal } from '../base/signal.ts';
@@ -15,7 +16,7 @@ import { FRAME_HEADER_BYTES, FRAME_KIND, type FrameKind, recordBytes } from '../
 import type { FrameHeader } from '../record/frame-reader.ts';
 import type { RecordInput, RecordValue } from '../record/record-input.ts';
 import { checkTimestamp, checkValue, isBareValue, keyBytes, valueRoom } from '../record/record-input.ts';
-import { AckQueue } from './ack-queue.ts';
+import { type Durability, type DurabilityObserver, WalDurability } from './durability.ts';
 import { FrameAppender, type PublisherTag, type WritableStreamState } from './frame-appender.ts';
 
 export interface LaneOptions {
@@ -30,6 +31,8 @@ export interface LaneOptions {
   readonly maxRecordBytes: number;
   /** Bytes of appends that may wait, by reference, for a full ring. */
   readonly maxQueuedBytes: number;
+  /** How appends become durable. Default: when the WAL worker says so. */
+  readonly durability?: (observer: DurabilityObserver) => Durability;
 }
 
 /** What a lane tells its owner. */
@@ -62,7 +65,8 @@ export interface PublishedBatch {
   readonly placed: (publishingId: number, offset: number) => void;
 }
 
-// A promise's executor runs inside `new`, so one shared executor can hand the two functions out without a closure per append.
+// A promise's executor runs inside `new`, so one shared executor can hand the two functions out without a closure per
+// append.
 let capturedResolve: (offset: number) => void;
 let capturedReject: (error: unknown) => void;
 const capture = (resolve: (offset: number) => void, reject: (error: unknown) => void): void => {
@@ -79,19 +83,13 @@ export class Lane {
   readonly #options: LaneOptions;
   readonly #observer: LaneObserver;
   readonly #appender: FrameAppender;
-  readonly #acks = new AckQueue();
-  #queue: QueuedAppend[] = [];
+  readonly #durability: Durability;
+  readonly #queue: QueuedAppend[] = [];
   #queuedBytes = 0;
-  #durableBlocks: number;
-  /** Log position up to which everything is durable. */
-  #durableEnd: number;
   /** Log position one past the last closed block. */
   #closedEnd: number;
-  /** In log order. */
-  #durableWaits: { readonly logEnd: number; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
   readonly #released = new Signal();
   #closeScheduled = false;
-  #waiting = false;
   #now = 0;
   #failure: MillraceError | undefined;
 
@@ -111,10 +109,9 @@ export class Lane {
           this.#appender.finish();
         },
         closed: (nextBlock, logEnd) => {
-          this.#acks.mark(nextBlock, logEnd);
           this.#closedEnd = logEnd;
           this.#now = this.#options.clock.now();
-          this.#awaitDurable();
+          this.#durability.closed(nextBlock, logEnd);
         },
         sealed: (slot) => {
           observer.sealed(slot);
@@ -123,14 +120,24 @@ export class Lane {
     );
     this.producer.words.reset(options.start.blockSequence);
     this.#appender = new FrameAppender(options.ring, this.producer, this.memtable);
-    this.#durableBlocks = options.start.blockSequence;
-    this.#durableEnd = logPosition(options.start.slotSequence, 0);
-    this.#closedEnd = this.#durableEnd;
+    this.#closedEnd = logPosition(options.start.slotSequence, 0);
+    const durabilityObserver = {
+      durable: (): void => {
+        observer.durable();
+      },
+      waiting: (waits: boolean): void => {
+        observer.pending(waits || this.#queue.length > 0);
+      },
+    };
+    const { blockSequence } = options.start;
+    this.#durability =
+      options.durability?.(durabilityObserver) ??
+      new WalDurability(this.producer.words, blockSequence, this.#closedEnd, durabilityObserver);
   }
 
   /** Log position up to which everything is durable. */
   get durableEnd(): number {
-    return this.#durableEnd;
+    return this.#durability.durableEnd;
   }
 
   /** Bytes of appends that wait for room in the ring. */
@@ -144,7 +151,12 @@ export class Lane {
   }
 
   /** Appends one record; resolves with its offset when it is durable. Throws, with nothing done, when it is refused. */
-  append(stream: WritableStreamState, value: RecordValue, key: Uint8Array | null, timestamp: number | undefined): Promise<number> {
+  append(
+    stream: WritableStreamState,
+    value: RecordValue,
+    key: Uint8Array | null,
+    timestamp: number | undefined,
+  ): Promise<number> {
     if (this.#failure !== undefined) throw this.#failure;
     checkValue(value, this.#options.maxRecordBytes);
     if (timestamp !== undefined) checkTimestamp(timestamp);
@@ -153,7 +165,7 @@ export class Lane {
     const offset = stream.nextOffset;
     if (this.#queue.length === 0 && this.#appender.append(stream, key, value, room, timestamp ?? this.#now)) {
       const promise = new Promise<number>(capture);
-      this.#acks.push(capturedResolve, capturedReject, offset);
+      this.#durability.push(capturedResolve, capturedReject, stream.streamId, offset);
       return promise;
     }
     const record = { value, key, timestamp: timestamp ?? this.#now };
@@ -161,9 +173,9 @@ export class Lane {
   }
 
   /**
-   * Appends many records with consecutive offsets; resolves with the first one when all are durable. They survive a crash
-   * all or none when they fit one block (1 MiB encoded); otherwise a prefix may. Throws, with nothing done, when they are
-   * refused.
+   * Appends many records with consecutive offsets; resolves with the first one when all are durable. They survive a
+   * crash all or none when they fit one block (1 MiB encoded); otherwise a prefix may. Throws, with nothing done, when
+   * they are refused.
    */
   appendMany(
     stream: WritableStreamState,
@@ -180,7 +192,7 @@ export class Lane {
     const index = this.#place(stream, records, 0, published);
     if (index < records.length) return this.#enqueue(stream, records, bytes, index, firstOffset, published);
     const promise = new Promise<number>(capture);
-    this.#acks.push(capturedResolve, capturedReject, firstOffset);
+    this.#durability.push(capturedResolve, capturedReject, stream.streamId, firstOffset);
     return promise;
   }
 
@@ -188,11 +200,7 @@ export class Lane {
    * Writes a frame without records; resolves when it is durable. It waits its turn behind queued appends, and is never
    * refused for a full queue: it is small, and written at a bounded rate.
    */
-  async appendControl(
-    stream: WritableStreamState,
-    kind: FrameKind,
-    content: Uint8Array,
-  ): Promise<void> {
+  async appendControl(stream: WritableStreamState, kind: FrameKind, content: Uint8Array): Promise<void> {
     while (this.#failure === undefined) {
       if (this.#queue.length === 0) {
         this.#scheduleClose();
@@ -208,7 +216,7 @@ export class Lane {
     await this.drained();
     if (!this.producer.hasOpenBlock) return this.whenDurable(this.#closedEnd);
     const promise = new Promise<number>(capture);
-    this.#acks.push(capturedResolve, capturedReject, 0);
+    this.#durability.push(capturedResolve, capturedReject, 0, 0);
     this.#scheduleClose();
     await promise;
   }
@@ -233,11 +241,7 @@ export class Lane {
 
   /** Resolves when everything before `logEnd` is durable; rejects when it never will be. */
   whenDurable(logEnd: number): Promise<void> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    if (logEnd <= this.#durableEnd) return Promise.resolve();
-    return new Promise((resolve, reject) => {
-      this.#durableWaits.push({ logEnd, resolve, reject });
-    });
+    return this.#durability.whenDurable(logEnd);
   }
 
   /** Resolves when no append waits for room in the ring; rejects when the lane fails. */
@@ -258,13 +262,11 @@ export class Lane {
   fail(error: MillraceError): void {
     if (this.#failure !== undefined) return;
     this.#failure = error;
-    this.#acks.rejectAll(error);
-    for (const { reject } of this.#queue.splice(0)) reject(error);
+    const queued = this.#queue.splice(0);
     this.#queuedBytes = 0;
-    for (const { reject } of this.#durableWaits.splice(0)) reject(error);
+    this.#durability.fail(error);
+    for (const { reject } of queued) reject(error);
     this.#released.notify();
-    this.#observer.pending(false);
-    this.#observer.durable();
   }
 
   #measure(records: readonly RecordInput[]): number {
@@ -337,7 +339,7 @@ export class Lane {
       if (append.index === 0) append.firstOffset = append.stream.nextOffset;
       append.index = this.#place(append.stream, append.records, append.index, append.published);
       if (append.index < append.records.length) break;
-      this.#acks.push(append.resolve, append.reject, append.firstOffset);
+      this.#durability.push(append.resolve, append.reject, append.stream.streamId, append.firstOffset);
       this.#queuedBytes -= append.bytes;
       drained += 1;
     }
@@ -346,8 +348,8 @@ export class Lane {
   }
 
   /**
-   * Blocks close at the end of the tick. `nextTick` runs after all promise callbacks of the turn, so that everything that
-   * was appended by continuations of one batch of acknowledgements shares the next block.
+   * Blocks close at the end of the tick. `nextTick` runs after all promise callbacks of the turn, so that everything
+   * that was appended by continuations of one batch of acknowledgements shares the next block.
    */
   #scheduleClose(): void {
     if (this.#closeScheduled) return;
@@ -360,42 +362,6 @@ export class Lane {
     this.#closeScheduled = false;
     if (this.#failure === undefined) this.producer.closeBlock();
   };
-
-  #awaitDurable(): void {
-    if (this.#waiting || this.#failure !== undefined) return;
-    this.#waiting = true;
-    this.#observer.pending(true);
-    this.#wait();
-  }
-
-  #wait(): void {
-    const wait = this.producer.words.waitDurable(this.#durableBlocks);
-    if (wait === undefined) process.nextTick(this.#onDurable);
-    else void wait.then(this.#onDurable);
-  }
-
-  readonly #onDurable = (): void => {
-    if (this.#failure !== undefined) return;
-    this.poll();
-    if (this.#acks.hasMarks) {
-      this.#wait();
-      return;
-    }
-    this.#waiting = false;
-    if (this.#queue.length === 0) this.#observer.pending(false);
-  };
-
-  /** Takes over what the WAL worker has published. */
-  poll(): void {
-    this.#durableBlocks = this.producer.words.durableBlocks(this.#durableBlocks);
-    const logEnd = this.#acks.settle(this.#durableBlocks);
-    if (logEnd === undefined) return;
-    this.#durableEnd = logEnd;
-    while (this.#durableWaits[0] !== undefined && this.#durableWaits[0].logEnd <= logEnd) {
-      this.#durableWaits.shift()?.resolve();
-    }
-    this.#observer.durable();
-  }
 }
 
 function queueFull(queued: number, limit: number): MillraceError {

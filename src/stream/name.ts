@@ -4,7 +4,10 @@ import { STREAM_NAME_BYTES_MAX } from '../limits/limits.ts';
 
 const CONTROL = /\p{Cc}/u;
 
-/** Throws `ERR_MILLRACE_INVALID_STREAM_NAME` unless `name` is 1 to 255 bytes of UTF-8 without `/` and control characters. */
+/**
+ * Throws `ERR_MILLRACE_INVALID_STREAM_NAME` unless `name` is 1 to 255 bytes of UTF-8 without `/` and control
+ * characters.
+ */
 export function checkStreamName(name: unknown): asserts name is string {
   if (typeof name !== 'string') throw invalid(`a stream name is a string, not ${typeof name}`);
   if (name === '') throw invalid('a stream name is not empty');

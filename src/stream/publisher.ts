@@ -42,8 +42,8 @@ export class Publisher {
   }
 
   /**
-   * Appends a record under an id that grows from call to call. An id at or below the publisher's last one is a duplicate:
-   * it is answered once the original is durable, and nothing is appended.
+   * Appends a record under an id that grows from call to call. An id at or below the publisher's last one is a
+   * duplicate: it is answered once the original is durable, and nothing is appended.
    */
   async append(publishingId: number, value: RecordValue, options: AppendOptions = {}): Promise<Published> {
     const [published] = await this.appendMany([{ ...options, publishingId, value }]);
@@ -89,7 +89,9 @@ export class Publisher {
     this.#claim = undefined;
   }
 
-  /** Resolves with the first offset; with `undefined`, once all that was sent before is durable, when nothing is new. */
+  /**
+   * Resolves with the first offset; with `undefined`, once all that was sent before is durable, when nothing is new.
+   */
   #appendFresh(records: readonly RecordInput[], publishingIds: readonly number[]): Promise<number | undefined> {
     const { stream } = this.#host;
     const lane = this.#host.lane();

@@ -136,7 +136,10 @@ export class SegmentAccess {
         details: { objectKey },
       });
     }
-    const source = { size, read: (position: number, length: number) => this.#objects.read(objectKey, position, length) };
+    const source = {
+      size,
+      read: (position: number, length: number) => this.#objects.read(objectKey, position, length),
+    };
     return SegmentReader.open(source, { objectKey, storeId: this.#storeId });
   }
 
@@ -155,7 +158,12 @@ export class SegmentAccess {
 
 function batchOf(chunk: StoredChunk, from: number, to: number): RecordBatch {
   const { objectKey, position, header } = chunk;
-  return RecordBatch.decode(chunkBody(chunk), { name: `${objectKey}@${position}`, baseOffset: header.frameBase }, from, to);
+  return RecordBatch.decode(
+    chunkBody(chunk),
+    { name: `${objectKey}@${position}`, baseOffset: header.frameBase },
+    from,
+    to,
+  );
 }
 
 function missingRun(run: FoundRun): MillraceError {

@@ -110,19 +110,20 @@ export class Stream {
       const lane = this.#writer();
       return lane.append(this.#state, value, options === undefined ? null : keyBytes(options.key), options?.timestamp);
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 
   /**
-   * Appends many records with consecutive offsets. Resolves with the first offset once all are durable. After a crash all
-   * or none are there when they take less than 1 MiB; of more, a prefix may be. Waits for room however full the ring is.
+   * Appends many records with consecutive offsets. Resolves with the first offset once all are durable. After a crash
+   * all or none are there when they take less than 1 MiB; of more, a prefix may be. Waits for room however full the
+   * ring is.
    */
   appendMany(records: readonly RecordInput[]): Promise<number> {
     try {
       return this.#writer().appendMany(this.#state, records);
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
   }
 
@@ -159,16 +160,24 @@ export class Stream {
     if (inMemory !== undefined && offset >= inMemory) {
       const frames = unflushed.read(streamId, offset, 1);
       if (frames === undefined) return undefined;
-      return RecordBatch.decode(frames, { name: `the memtable of ${this.name}`, baseOffset: 0 }, offset, offset + 1).find(offset);
+      return RecordBatch.decode(
+        frames,
+        { name: `the memtable of ${this.name}`, baseOffset: 0 },
+        offset,
+        offset + 1,
+      ).find(offset);
     }
     const found = await coordinator.findRuns(streamId, offset, { maxRuns: 1, maxBytes: 1 });
     const [run] = found.runs;
     if (run === undefined) return this.#flushedMeanwhile(offset, found.nextOffset);
-    if (offset < found.firstOffset || offset >= Math.min(run.endOffset, unflushed.segmentLimit(streamId))) return undefined;
+    if (offset < found.firstOffset || offset >= Math.min(run.endOffset, unflushed.segmentLimit(streamId)))
+      return undefined;
     return (await segments.find(run, offset))?.find(offset);
   }
 
-  /** A flush between the two lookups moves a record from where it was looked for first to where it was looked for last. */
+  /**
+   * A flush between the two lookups moves a record from where it was looked for first to where it was looked for last.
+   */
   #flushedMeanwhile(offset: number, stored: number): Promise<StreamRecord | undefined> | undefined {
     const durable = this.#context.durableNextOffset(this.#description.streamId, stored);
     return offset < durable ? this.get(offset) : undefined;
@@ -186,8 +195,8 @@ export class Stream {
   }
 
   /**
-   * Ends the stream behind `after` (-1 empties it): later appends take the offsets that follow, under a higher epoch that
-   * their records carry. For those who keep a Raft log. Readers that have delivered cut records get
+   * Ends the stream behind `after` (-1 empties it): later appends take the offsets that follow, under a higher epoch
+   * that their records carry. For those who keep a Raft log. Readers that have delivered cut records get
    * `ERR_MILLRACE_STREAM_TRUNCATED`. Resolves when durable.
    */
   async truncate({ after }: { readonly after: number }): Promise<void> {
@@ -298,7 +307,9 @@ export class Stream {
     };
   }
 
-  /** A `Writable` of records: values, or objects with `value`, `key` and `timestamp`. Its backpressure is the ring's. */
+  /**
+   * A `Writable` of records: values, or objects with `value`, `key` and `timestamp`. Its backpressure is the ring's.
+   */
   writable(): Writable {
     const many = (records: readonly RecordInput[], done: (error?: Error | null) => void): void => {
       this.appendMany(records).then(() => done(), done);
@@ -310,7 +321,10 @@ export class Stream {
         many([record], done);
       },
       writev: (chunks, done) => {
-        many(chunks.map(({ chunk }) => chunk as RecordInput), done);
+        many(
+          chunks.map(({ chunk }) => chunk as RecordInput),
+          done,
+        );
       },
     });
   }
@@ -371,7 +385,10 @@ export class Stream {
 
   async #resolveTimestamp(timestamp: number, next: number): Promise<number | { offset: number; timestamp: number }> {
     if (!Number.isFinite(timestamp)) {
-      throw new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', `timestamp ${timestamp} is not a number of milliseconds`);
+      throw new MillraceError(
+        'ERR_MILLRACE_INVALID_ARGUMENT',
+        `timestamp ${timestamp} is not a number of milliseconds`,
+      );
     }
     const { streamId } = this.#description;
     const unflushed = this.#context.unflushed.firstOffset(streamId);

@@ -75,7 +75,8 @@ export class StreamTracker {
 
   /** Stores an offset, or removes the reference; resolves at once, or when it is durable. */
   async store(reference: string, offset: number | undefined, durable: boolean): Promise<void> {
-    if (offset !== undefined && this.offset(reference) === undefined) this.#checkRoom(this.offsets().size, 'references');
+    if (offset !== undefined && this.offset(reference) === undefined)
+      this.#checkRoom(this.offsets().size, 'references');
     this.#pending.set(reference, offset);
     if (durable) await this.flush();
     else this.#arm();
@@ -92,7 +93,8 @@ export class StreamTracker {
   /** The stream was cut to end at `nextOffset`; resolves when what that changes is durable. */
   async cut(nextOffset: number): Promise<void> {
     for (const [reference, offset] of this.#pending) {
-      if (offset !== undefined && offset >= nextOffset) this.#pending.set(reference, nextOffset === 0 ? undefined : nextOffset - 1);
+      if (offset !== undefined && offset >= nextOffset)
+        this.#pending.set(reference, nextOffset === 0 ? undefined : nextOffset - 1);
     }
     const entries = this.state.cut(nextOffset);
     if (entries.length > 0) await this.#host.write(frameContent(entries));
