@@ -66,7 +66,7 @@ export function walkLog(fillings: readonly Filling[], firstBlock: number): LogWa
   const damages: Damage[] = [];
   let due = firstBlock;
   let endedBy = LOG_ENDS;
-  const youngest = fillings.findLastIndex((filling) => filling.blocks.length > 0);
+  const youngest = fillings.findLastIndex((filling) => firstOf(filling) !== undefined);
   for (const [index, filling] of fillings.entries()) {
     const next = fillings[index + 1];
     const byPosition = new Map(filling.blocks.map((block) => [block.position, block]));
@@ -98,7 +98,10 @@ export function walkLog(fillings: readonly Filling[], firstBlock: number): LogWa
 interface Place {
   readonly filling: Filling;
   readonly next: Filling | undefined;
-  /** A younger filling was written to, which happens only when all of this one is durable. */
+  /**
+   * A younger filling begins with an intact block. What is left of this one in front of that block's sequence is no
+   * remainder of a torn write, so the log went past it.
+   */
   readonly complete: boolean;
   readonly here: FoundBlock | undefined;
   readonly position: number;

@@ -272,6 +272,16 @@ describe('a torn write', () => {
     assert.deepEqual(await textAndEnd(), { text: ['0:a', '1:b', '2:c'], endedBy: 'B6' });
   });
 
+  it('is not taken for damage when the next one, at the same sequences, is torn as well', async () => {
+    const lane = await SteppedLane.open(disk);
+    for (const value of ['torn', 'phantom 1']) lane.block(1, value);
+    tearNextWrite(lane, (page) => page === 1);
+    const second = await SteppedLane.open(disk);
+    for (const value of ['torn', 'torn', 'phantom 2']) second.block(1, value);
+    tearNextWrite(second, (page) => page === 2);
+    assert.deepEqual(await textAndEnd(), { text: [], endedBy: 'B6' });
+  });
+
   it('is never completed by a second one that left the same bytes in other pages', async () => {
     const tail = 'v'.repeat(2 * PAGE_BYTES);
     const lane = await SteppedLane.open(disk);
