@@ -26,11 +26,15 @@ export interface FlushJob {
   readonly compression: ReadonlyMap<number, Compression>;
   /** Tracking snapshots as of the end of the filling, by stream: entries of `src/record/tracking-format.ts`. */
   readonly snapshots: ReadonlyMap<number, Uint8Array>;
+  /** The coordinator assigns offsets: those in the frames are counted by this process. */
+  readonly relative: boolean;
 }
 
 /** A run, and whether it begins with a tracking snapshot. */
 export interface FlushedRun extends SegmentRun {
   readonly trackingSnapshot: boolean;
+  /** First offset in the frames: differs from `firstOffset` in a relative run. */
+  readonly localOffset: number;
 }
 
 /** The segment; without runs there is none, for the filling held nothing to keep. */
@@ -51,7 +55,7 @@ export async function runFlushJob(job: FlushJob, objects: ObjectStore): Promise<
   const groups = groupFrames(view, job.geometry, job.slot);
   const { storeId, objectKey, createdAt } = job;
   const writer = new SegmentWriter(await objects.create(objectKey), { storeId, objectKey, createdAt });
-  const runWriter = new RunWriter(writer, bytes, view);
+  const runWriter = new RunWriter(writer, bytes, view, job.relative);
   const runs: FlushedRun[] = [];
   const truncations: FlushedSegment['truncations'][number][] = [];
   try {
@@ -60,7 +64,9 @@ export async function runFlushJob(job: FlushJob, objects: ObjectStore): Promise<
       if (settled.truncation !== undefined) truncations.push({ streamId, ...settled.truncation });
       const snapshot = job.snapshots.get(streamId);
       const run = await runWriter.write(streamId, settled, job.compression.get(streamId) ?? 'lz4', snapshot);
-      if (run !== undefined) runs.push({ ...run, trackingSnapshot: snapshot !== undefined });
+      if (run === undefined) continue;
+      const localOffset = settled.frames[0]?.firstOffset ?? settled.nextOffset;
+      runs.push({ ...run, trackingSnapshot: snapshot !== undefined, localOffset });
     }
     if (runs.length === 0) {
       await writer.abort();

@@ -17,8 +17,11 @@ export class RunWriter {
   readonly #chunker: FrameChunker;
   readonly #ring: Uint8Array;
   readonly #view: DataView;
+  readonly #relative: boolean;
 
-  constructor(writer: SegmentWriter, ring: Uint8Array, view: DataView) {
+  /** `relative`: the coordinator assigns offsets, so every run counts from 0. */
+  constructor(writer: SegmentWriter, ring: Uint8Array, view: DataView, relative: boolean) {
+    this.#relative = relative;
     this.#writer = writer;
     this.#chunker = new FrameChunker(writer);
     this.#ring = ring;
@@ -36,14 +39,15 @@ export class RunWriter {
     // A snapshot says all that the deltas say.
     const delta = snapshot === undefined ? encodeTracking(settled.tracking) : NO_TRACKING;
     if (frames.length === 0 && delta.length === 0 && snapshot === undefined) return undefined;
-    const firstOffset = frames[0]?.firstOffset ?? nextOffset;
-    this.#writer.beginRun(streamId, firstOffset);
+    const localOffset = frames[0]?.firstOffset ?? nextOffset;
+    const firstOffset = this.#relative ? 0 : localOffset;
+    this.#writer.beginRun(streamId, firstOffset, { relative: this.#relative });
     if (snapshot !== undefined)
       await this.#addTracking(CHUNK_TYPE.trackingSnapshot, snapshot, firstOffset, compression);
     if (frames.length === 0) {
       if (snapshot === undefined) await this.#addTracking(CHUNK_TYPE.trackingDelta, delta, firstOffset, compression);
     } else {
-      this.#chunker.begin(firstOffset, compression);
+      this.#chunker.begin(firstOffset, compression, firstOffset - localOffset);
       for (const frame of frames) await this.#addFrame(frame);
       await this.#chunker.write(delta);
     }

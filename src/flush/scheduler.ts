@@ -3,7 +3,7 @@
  * released only when its segment is committed, so a crash at any step finds its records in one of the two.
  */
 import type { Clock } from '../base/clock.ts';
-import type { Coordinator } from '../coordinator/coordinator.ts';
+import type { CommitAnswer, Coordinator } from '../coordinator/coordinator.ts';
 import { isMillraceError, type MillraceError, unpackError, packError } from '../errors/millrace-error.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
 import type { RingGeometry } from '../ring/geometry.ts';
@@ -32,8 +32,10 @@ export interface FlushOptions {
   readonly clock: Clock;
   /** Streams whose codec is not the default. */
   readonly compression: () => ReadonlyMap<number, Compression>;
-  /** A filling is committed: its memory is free. */
-  readonly committed: (lane: number, slot: SealedSlot, segment: FlushedSegment) => void;
+  /** The coordinator assigns offsets: there is no WAL whose slots a commit would release. */
+  readonly relative: boolean;
+  /** A filling is committed: its memory is free. Without an answer there was nothing to commit. */
+  readonly committed: (slot: SealedSlot, segment: FlushedSegment, answer: CommitAnswer | undefined) => void;
   /** Flushing cannot go on. */
   readonly failed: (error: MillraceError) => void;
   readonly sleep: (milliseconds: number) => Promise<void>;
@@ -85,47 +87,77 @@ export class FlushScheduler {
   }
 
   async #write(lane: FlushLane, slot: SealedSlot, snapshots: FlushJob['snapshots']): Promise<FlushedSegment> {
-    const { runner, objects, storeId, clock } = this.#options;
-    for (let pause = RETRY_FIRST; ; pause = Math.min(pause * 2, RETRY_MAX)) {
-      if (this.#failure !== undefined) throw this.#failure;
+    // Only a store that may come back is tried again, each time under a new name; a failed disk stops the engine.
+    return this.#persist(async () => {
       const objectKey = await this.#takeKey();
       this.counters.running += 1;
       try {
-        const { ring, geometry } = lane;
-        const compression = this.#options.compression();
-        const createdAt = clock.now();
-        const target = { storeId, objects, objectKey, createdAt };
-        return await runner.flush({ type: 'flush', ring, geometry, slot, ...target, compression, snapshots });
+        return await this.#options.runner.flush(this.#jobFor(lane, slot, snapshots, objectKey));
       } catch (error) {
         await this.#options.coordinator.abortObject(objectKey);
-        // Only a store that may come back is tried again, each time under a new name; a failed disk stops the engine.
-        if (!isMillraceError(error, 'ERR_MILLRACE_UNAVAILABLE')) throw error;
-        this.counters.retries += 1;
+        throw error;
       } finally {
         this.counters.running -= 1;
       }
-      await this.#options.sleep(pause);
-    }
+    });
+  }
+
+  #jobFor(lane: FlushLane, slot: SealedSlot, snapshots: FlushJob['snapshots'], objectKey: string): FlushJob {
+    const { ring, geometry } = lane;
+    const { objects, storeId, clock, relative } = this.#options;
+    const createdAt = clock.now();
+    const compression = this.#options.compression();
+    return {
+      type: 'flush',
+      ring,
+      geometry,
+      slot,
+      storeId,
+      objects,
+      objectKey,
+      createdAt,
+      compression,
+      snapshots,
+      relative,
+    };
   }
 
   async #commit({ lane }: FlushLane, slot: SealedSlot, segment: FlushedSegment): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
-    const { coordinator } = this.#options;
+    const { coordinator, relative } = this.#options;
     const wal = { lane, slotSequence: slot.slotSequence, blockSequence: slot.lastBlock };
     const { objectKey: key, bytes, checksum, runs, truncations } = segment;
     if (runs.length === 0) {
       // Cut first: a crash in between flushes the filling again, and cutting twice changes nothing.
       for (const truncation of truncations) await coordinator.truncateStream(truncation);
-      await coordinator.advanceFlushed(wal);
+      if (!relative) await coordinator.advanceFlushed(wal);
       await coordinator.abortObject(key);
-      this.#options.committed(lane, slot, segment);
+      this.#options.committed(slot, segment, undefined);
       return;
     }
-    await coordinator.commitObject({ key, bytes, checksum, runs, truncations, wal });
+    const commit = { key, bytes, checksum, runs, truncations, relative, ...(relative ? {} : { wal }) };
+    const answer = await this.#persist(() => coordinator.commitObject(commit));
     this.counters.segments += 1;
     this.counters.storedBytes += bytes;
     for (const run of runs) this.counters.records += run.records;
-    this.#options.committed(lane, slot, segment);
+    this.#options.committed(slot, segment, answer);
+  }
+
+  /**
+   * Repeats `action` while the service behind it cannot be reached. A commit whose answer was lost may have happened:
+   * asked again, it tells what it answered then.
+   */
+  async #persist<T>(action: () => Promise<T>): Promise<T> {
+    for (let pause = RETRY_FIRST; ; pause = Math.min(pause * 2, RETRY_MAX)) {
+      if (this.#failure !== undefined) throw this.#failure;
+      try {
+        return await action();
+      } catch (error) {
+        if (!isMillraceError(error, 'ERR_MILLRACE_UNAVAILABLE')) throw error;
+        this.counters.retries += 1;
+      }
+      await this.#options.sleep(pause);
+    }
   }
 
   async #takeKey(): Promise<string> {

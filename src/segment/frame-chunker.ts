@@ -12,6 +12,7 @@ export class FrameChunker {
   readonly #writer: SegmentWriter;
   #buffer: Uint8Array = new Uint8Array(CHUNK_RAW_BYTES_TARGET);
   #compression: Compression = 'lz4';
+  #frameBase = 0;
   #bytes = 0;
   #firstOffset = 0;
   #nextOffset = 0;
@@ -25,9 +26,13 @@ export class FrameChunker {
     this.#writer = writer;
   }
 
-  /** Starts the next run. `firstOffset` may lie below its first frame: the offsets between hold no record. */
-  begin(firstOffset: number, compression: Compression): void {
+  /**
+   * Starts the next run. `firstOffset` may lie below its first frame: the offsets between hold no record. `frameBase` is
+   * added to the offsets inside the frames: a run whose offsets the coordinator assigns counts from 0.
+   */
+  begin(firstOffset: number, compression: Compression, frameBase = 0): void {
     this.#compression = compression;
+    this.#frameBase = frameBase;
     this.#nextOffset = firstOffset;
     this.#reset();
   }
@@ -51,8 +56,31 @@ export class FrameChunker {
     return this.#bytes === 0;
   }
 
+  /** One past the last offset covered so far: where the next frame or chunk goes on. */
+  get nextOffset(): number {
+    return this.#nextOffset;
+  }
+
+  /** Makes the open chunk reach up to `nextOffset`: no frame that follows holds the offsets in between. */
+  cover(nextOffset: number): void {
+    assert(nextOffset >= this.#nextOffset, 'a chunk never gets shorter');
+    this.#nextOffset = nextOffset;
+  }
+
+  /** Whether the open chunk has to be written before another one can follow or the run can end. */
+  get pending(): boolean {
+    return this.#bytes > 0 || this.#nextOffset > this.#firstOffset;
+  }
+
+  /** Goes on behind a chunk that somebody else has written up to `nextOffset`. */
+  skip(nextOffset: number): void {
+    assert(!this.pending && nextOffset >= this.#nextOffset, 'the open chunk was written before');
+    this.#nextOffset = nextOffset;
+    this.#reset();
+  }
+
   #count(view: DataView, at: number, header: FrameHeader): void {
-    this.#nextOffset = header.firstOffset + header.offsetSpan;
+    this.#nextOffset = header.firstOffset + header.offsetSpan + this.#frameBase;
     this.#records += header.recordCount;
     this.#userBytes += header.userBytes;
     this.#epoch = Math.max(this.#epoch, header.epoch);
@@ -62,9 +90,9 @@ export class FrameChunker {
     this.#lastTimestamp = Math.max(this.#lastTimestamp, times.last);
   }
 
-  /** Writes the open chunk, which holds a frame. `trailer` is tracking that rides on it. */
+  /** Writes the open chunk, which holds a frame or covers offsets. `trailer` is tracking that rides on it. */
   async write(trailer: Uint8Array = NO_TRAILER): Promise<void> {
-    assert(this.#bytes > 0, 'a chunk holds a frame');
+    assert(this.pending, 'a chunk holds a frame or covers offsets');
     const firstOffset = this.#firstOffset;
     const chunk = {
       type: CHUNK_TYPE.records,
@@ -78,6 +106,7 @@ export class FrameChunker {
       userBytes: this.#userBytes,
       body: this.#buffer.subarray(0, this.#bytes),
       trailer,
+      frameBase: this.#frameBase,
     };
     this.#reset();
     await this.#writer.addChunk(chunk);

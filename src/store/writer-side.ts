@@ -61,7 +61,8 @@ export class WriterSide {
       storeId,
       clock,
       compression: options.compression,
-      committed: (_lane, slot) => {
+      relative: false,
+      committed: (slot) => {
         this.lane.release(slot.slotSequence);
       },
       failed: (error) => {
