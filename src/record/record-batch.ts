@@ -128,6 +128,7 @@ export class RecordBatch implements Iterable<StreamRecord> {
 
   /** The records from `index` on as a batch. */
   rest(index: number): RecordBatch {
+    if (index === 0) return this;
     return new RecordBatch(this.#index, this.#start + index, Math.max(0, this.length - index), this.nextOffset);
   }
 

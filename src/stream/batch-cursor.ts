@@ -16,6 +16,8 @@ import type { SegmentAccess } from './segment-access.ts';
 const MEMTABLE_READ_BYTES: number = MIB;
 /** Coordinates asked for at once. */
 const FIND_LIMITS = { maxRuns: 64, maxBytes: 64 * MIB };
+/** The longest that a timer can wait. */
+const KEEP_ALIVE_INTERVAL: number = 2 ** 31 - 1;
 /** Lookups of the same offset that may find its object gone before that is an error. */
 const LOST_OBJECT_ATTEMPTS = 5;
 
@@ -47,36 +49,45 @@ export interface CursorTarget {
   readonly name: string;
 }
 
-/** Yields every record from `from` on, in batches that are never empty. */
+/** Where a cursor starts. */
+export interface CursorStart {
+  readonly offset: number;
+  /** Whether it matters that this very offset may have been trimmed; otherwise the first one that is left will do. */
+  readonly exact: boolean;
+}
+
+/** Yields every record from `start` on, in batches that are never empty. An abort of `halt` ends it like the caller's. */
 export async function* readBatchesFrom(
   source: BatchSource,
   target: CursorTarget,
-  from: number,
+  start: CursorStart,
   options: ReadOptions,
+  halt?: AbortSignal,
 ): AsyncGenerator<RecordBatch> {
-  const { signal } = options;
+  const signals = [options.signal, halt].filter((signal) => signal !== undefined);
   const wake = (): void => {
     source.progress.notify();
   };
-  signal?.addEventListener('abort', wake, { once: true });
+  for (const signal of signals) signal.addEventListener('abort', wake, { once: true });
   try {
-    yield* cursor(source, target, from, options);
+    yield* cursor(source, target, start, options, signals);
   } finally {
-    signal?.removeEventListener('abort', wake);
+    for (const signal of signals) signal.removeEventListener('abort', wake);
   }
 }
 
 async function* cursor(
   source: BatchSource,
   target: CursorTarget,
-  from: number,
+  start: CursorStart,
   options: ReadOptions,
+  signals: readonly AbortSignal[],
 ): AsyncGenerator<RecordBatch> {
-  let offset = from;
+  let { offset, exact } = start;
   let lostObjects = 0;
   const truncations = source.unflushed.truncations(target.streamId, Infinity).count;
   const check = (): void => {
-    checkReadable(source, options);
+    checkReadable(source, signals);
     if (source.unflushed.truncations(target.streamId, truncations).lowest < offset) throw truncated(target, offset);
   };
   for (;;) {
@@ -85,8 +96,9 @@ async function* cursor(
     const progress = source.progress.wait();
     const before = offset;
     try {
-      for await (const batch of step(source, target, offset, options)) {
+      for await (const batch of step(source, target, { offset, exact }, options)) {
         offset = batch.nextOffset;
+        exact = true;
         lostObjects = 0;
         if (batch.length > 0) yield batch;
         check();
@@ -100,22 +112,32 @@ async function* cursor(
     }
     if (offset > before) continue;
     if (options.follow !== true) return;
-    await progress;
+    await keepAliveWhile(progress);
   }
 }
 
-function checkReadable(source: BatchSource, { signal }: ReadOptions): void {
-  source.check();
-  if (signal?.aborted === true) {
-    throw new MillraceError('ERR_MILLRACE_ABORTED', 'the reading was aborted', { cause: signal.reason as unknown });
+/** A reader that waits is work in progress: the process must not end although nothing else happens in it. */
+async function keepAliveWhile(promise: Promise<void>): Promise<void> {
+  const timer = setInterval(() => undefined, KEEP_ALIVE_INTERVAL);
+  try {
+    await promise;
+  } finally {
+    clearInterval(timer);
   }
+}
+
+function checkReadable(source: BatchSource, signals: readonly AbortSignal[]): void {
+  source.check();
+  const aborted = signals.find((signal) => signal.aborted);
+  if (aborted === undefined) return;
+  throw new MillraceError('ERR_MILLRACE_ABORTED', 'the reading was aborted', { cause: aborted.reason as unknown });
 }
 
 /** What can be read at `offset` right now; nothing when it is the end. */
 async function* step(
   source: BatchSource,
   target: CursorTarget,
-  offset: number,
+  { offset, exact }: CursorStart,
   options: ReadOptions,
 ): AsyncGenerator<RecordBatch> {
   const { streamId, name } = target;
@@ -129,7 +151,7 @@ async function* step(
   const found = await source.coordinator.findRuns(streamId, offset, FIND_LIMITS);
   let next = offset;
   if (offset < found.firstOffset) {
-    next = skipTrimmed(target, offset, found.firstOffset, options);
+    next = exact ? skipTrimmed(target, offset, found.firstOffset, options) : found.firstOffset;
   }
   for (const held of found.runs) {
     const run = { ...held, endOffset: Math.min(held.endOffset, source.unflushed.segmentLimit(streamId)) };

@@ -1,4 +1,5 @@
 /** How a stream is read. */
+import { MillraceError } from '../errors/millrace-error.ts';
 
 /** Where reading starts. */
 export type ReadFrom =
@@ -31,4 +32,33 @@ export interface ReadOptions {
   readonly onTrimmed?: 'error' | 'skip';
   /** Told of the offsets that `skip` passed over: [from, to). */
   readonly skipped?: (from: number, to: number) => void;
+}
+
+const NAMES: ReadonlySet<string> = new Set(['from', 'limit', 'follow', 'signal', 'onTrimmed', 'skipped']);
+const PLACES: ReadonlySet<unknown> = new Set(['first', 'last', 'next']);
+
+/** Throws `ERR_MILLRACE_INVALID_ARGUMENT` naming the option; offsets and references are judged by the stream. */
+export function checkReadOptions(options: ReadOptions): void {
+  for (const name of Object.keys(options)) if (!NAMES.has(name)) throw invalid(`there is no read option ${name}`);
+  const { from = 'first', limit = Infinity, onTrimmed = 'error', signal } = options;
+  if (limit !== Infinity && !(Number.isSafeInteger(limit) && limit >= 0)) {
+    throw invalid(`limit ${String(limit)} is not a whole number from 0 on`);
+  }
+  if (!isPlace(from)) {
+    throw invalid(`from is 'first', 'last', 'next', an offset, { timestamp } or { reference }, not ${String(from)}`);
+  }
+  if (!(onTrimmed === 'error' || onTrimmed === 'skip')) throw invalid("option onTrimmed is 'error' or 'skip'");
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid('option signal is an AbortSignal');
+}
+
+function isPlace(from: unknown): boolean {
+  if (typeof from === 'number' || PLACES.has(from)) return true;
+  if (typeof from !== 'object' || from === null) return false;
+  if (!('timestamp' in from)) return 'reference' in from;
+  if (Number.isFinite(from.timestamp)) return true;
+  throw invalid(`timestamp ${String(from.timestamp)} is not a number of milliseconds`);
+}
+
+function invalid(message: string): MillraceError {
+  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
 }

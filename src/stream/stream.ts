@@ -11,7 +11,7 @@ import type { TrackingState } from '../record/tracking-state.ts';
 import { type BatchSource, readBatchesFrom } from './batch-cursor.ts';
 import type { WritableStreamState } from './frame-appender.ts';
 import type { Lane } from './lane.ts';
-import type { ReadFrom, ReadOptions } from './read-options.ts';
+import { checkReadOptions, type ReadFrom, type ReadOptions } from './read-options.ts';
 import { RecordIterator } from './record-iterator.ts';
 import { Publisher } from './publisher.ts';
 import { checkReference } from './reference.ts';
@@ -129,24 +129,23 @@ export class Stream {
 
   /** Reads record by record. Errors end the iteration; see `ReadOptions`. */
   read(options: ReadOptions = {}): AsyncIterableIterator<StreamRecord> {
-    const { limit = Infinity } = options;
-    checkLimit(limit);
-    return new RecordIterator(this.#batches(options), limit);
+    checkReadOptions(options);
+    const halt = new AbortController();
+    return new RecordIterator(this.#batches(options, halt.signal), options.limit ?? Infinity, options.signal, () => {
+      halt.abort();
+    });
   }
 
   /** Reads batch by batch: the fast path. Values are views that keep their batch in memory. */
   async *readBatches(options: ReadOptions = {}): AsyncGenerator<RecordBatch> {
-    const { limit = Infinity } = options;
-    checkLimit(limit);
-    let left = limit;
+    checkReadOptions(options);
+    let left = options.limit ?? Infinity;
+    if (left === 0) return;
     for await (const batch of this.#batches(options)) {
+      const taken = batch.first(left);
+      left -= taken.length;
+      yield taken;
       if (left === 0) return;
-      if (batch.length > left) {
-        yield batch.first(left);
-        return;
-      }
-      left -= batch.length;
-      yield batch;
     }
   }
 
@@ -339,26 +338,20 @@ export class Stream {
     this.#deleted = true;
   }
 
-  async *#batches(options: ReadOptions): AsyncGenerator<RecordBatch> {
+  async *#batches(options: ReadOptions, halt?: AbortSignal): AsyncGenerator<RecordBatch> {
     this.#check();
     const from = await this.#resolve(options.from ?? 'first', options);
-    const start = typeof from === 'number' ? from : from.offset;
-    for await (const batch of readBatchesFrom(this.#context, this.#description, start, options)) {
-      if (typeof from === 'number') {
-        yield batch;
-        continue;
-      }
-      const index = batch.indexOfTimestamp(from.timestamp);
+    const offset = typeof from === 'number' ? from : from.offset;
+    // Whoever named an offset wants that one; others want to start where the stream does by now.
+    const start = { offset, exact: typeof options.from === 'number' };
+    // From the first record that matched on, later ones are included whatever their timestamps.
+    let matched = typeof from === 'number';
+    for await (const batch of readBatchesFrom(this.#context, this.#description, start, options, halt)) {
+      const index = matched || typeof from === 'number' ? 0 : batch.indexOfTimestamp(from.timestamp);
       if (index < 0) continue;
-      yield* this.#afterTimestamp(batch, index, options);
-      return;
+      matched = true;
+      yield batch.rest(index);
     }
-  }
-
-  /** Everything from the first record that matched on, later ones included whatever their timestamps. */
-  async *#afterTimestamp(batch: RecordBatch, index: number, options: ReadOptions): AsyncGenerator<RecordBatch> {
-    yield batch.rest(index);
-    yield* readBatchesFrom(this.#context, this.#description, batch.nextOffset, options);
   }
 
   /** The offset to start at; with a timestamp, one at or before the first record that matches. */
@@ -384,12 +377,6 @@ export class Stream {
   }
 
   async #resolveTimestamp(timestamp: number, next: number): Promise<number | { offset: number; timestamp: number }> {
-    if (!Number.isFinite(timestamp)) {
-      throw new MillraceError(
-        'ERR_MILLRACE_INVALID_ARGUMENT',
-        `timestamp ${timestamp} is not a number of milliseconds`,
-      );
-    }
     const { streamId } = this.#description;
     const unflushed = this.#context.unflushed.firstOffset(streamId);
     const inRuns = await this.#context.coordinator.listOffsets(streamId, timestamp);
@@ -433,9 +420,4 @@ export class Stream {
 function checkOffset(offset: number): void {
   if (Number.isSafeInteger(offset) && offset >= 0) return;
   throw new MillraceError('ERR_MILLRACE_OFFSET_OUT_OF_RANGE', `offset ${offset} is not a whole number from 0 on`);
-}
-
-function checkLimit(limit: number): void {
-  if (limit === Infinity || (Number.isSafeInteger(limit) && limit >= 0)) return;
-  throw new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', `limit ${limit} is not a whole number from 0 on`);
 }
