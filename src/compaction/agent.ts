@@ -1,0 +1,210 @@
+/**
+ * Finds work and has it done: in the background at an interval, and on demand until nothing is due. Several of them may
+ * work on one store, in any number of processes: the coordinator gives each object to one job at a time.
+ */
+import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
+import type { JobPlan } from '../coordinator/job.ts';
+import { countJob, type CompactionCounters, newCounters } from './counters.ts';
+import { type JobEnvironment, type JobReport, runPlan } from './job-run.ts';
+import { planJobs } from './plan.ts';
+import { RestingInputs } from './resting-inputs.ts';
+import { ViewLoader } from './view-loader.ts';
+
+export type CompactionAgentOptions = Omit<JobEnvironment, 'signal'>;
+
+export interface CompactRequest {
+  /** Only objects that hold this stream. Default all. */
+  readonly stream?: string;
+  /** Ignore ages and ratios. Default false. */
+  readonly force?: boolean;
+}
+
+/** What one call of `compact` has done. */
+export interface CompactSummary {
+  jobs: number;
+  inputs: number;
+  outputs: number;
+  readBytes: number;
+  writtenBytes: number;
+  recordsDropped: number;
+}
+
+/** Rounds in a row that end with retryable errors, or in which others had all the inputs, before `compact` gives up. */
+const FRUITLESS_ROUNDS_MAX = 5;
+const FRUITLESS_PAUSE = 200;
+/** Pauses between rounds grow up to this while the coordinator cannot be reached. */
+const PAUSE_MAX = 300_000;
+
+interface Round {
+  readonly planned: number;
+  readonly reports: readonly JobReport[];
+  readonly errors: readonly unknown[];
+}
+
+export class CompactionAgent {
+  readonly counters: CompactionCounters = newCounters();
+  readonly #options: CompactionAgentOptions;
+  readonly #views: ViewLoader;
+  readonly #resting: RestingInputs;
+  readonly #stopping: AbortController = new AbortController();
+  #background: Promise<void> | undefined;
+  /** Rounds follow each other: two at once would plan the same jobs. */
+  #turn: Promise<unknown> = Promise.resolve();
+
+  constructor(options: CompactionAgentOptions) {
+    this.#options = options;
+    this.#views = new ViewLoader(options.coordinator, options.settings);
+    this.#resting = new RestingInputs(options.clock);
+  }
+
+  /** Looks for work from now on. */
+  start(): void {
+    this.#background ??= this.#loop();
+  }
+
+  /** Gives running jobs up and waits until nothing of them is left. Calls of `compact` reject. Final. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#background;
+    await this.#turn;
+  }
+
+  /** Starts no more jobs in the background; running ones go on, and so does `compact`. */
+  pause(): void {
+    this.counters.paused = true;
+  }
+
+  resume(): void {
+    this.counters.paused = false;
+  }
+
+  /**
+   * Runs jobs until none is due. Rejects with the error of a job that cannot succeed (an input is missing or damaged)
+   * once the others have ended; `ERR_MILLRACE_STREAM_NOT_FOUND`, `ERR_MILLRACE_CLOSED`.
+   */
+  async compact(request: CompactRequest = {}): Promise<CompactSummary> {
+    const streamId = await this.#streamIdOf(request.stream);
+    const summary = { jobs: 0, inputs: 0, outputs: 0, readBytes: 0, writtenBytes: 0, recordsDropped: 0 };
+    for (let fruitless = 0; ; ) {
+      this.#throwIfStopped();
+      const round = await this.#inTurn(() => this.#round(request.force ?? false, streamId, false));
+      addRound(summary, round);
+      if (round.planned === 0) return summary;
+      const failure = round.errors.find((error) => !isRetryable(error));
+      if (failure !== undefined) throw failure;
+      if (round.reports.length > 0) {
+        fruitless = 0;
+        continue;
+      }
+      fruitless += 1;
+      if (fruitless === FRUITLESS_ROUNDS_MAX) {
+        if (round.errors.length > 0) throw round.errors[0];
+        // Others have the inputs, and finish what they have begun.
+        return summary;
+      }
+      await this.#options.sleep(FRUITLESS_PAUSE * fruitless, this.#stopping.signal);
+    }
+  }
+
+  async #loop(): Promise<void> {
+    const { sleep, settings } = this.#options;
+    const { signal } = this.#stopping;
+    let pause = settings.interval;
+    while (!signal.aborted) {
+      await sleep(pause, signal);
+      if (signal.aborted || this.counters.paused) continue;
+      try {
+        await this.#inTurn(() => this.#round(false, undefined, true));
+        pause = settings.interval;
+      } catch (error) {
+        this.#countFailure(error);
+        pause = Math.min(pause * 2, Math.max(PAUSE_MAX, settings.interval));
+      }
+    }
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(work);
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Plans once and runs the plans. `rested`: leave out inputs that have failed lately. */
+  async #round(force: boolean, streamId: number | undefined, rested: boolean): Promise<Round> {
+    const loaded = await this.#views.load(force);
+    const view = rested ? this.#resting.without(loaded) : loaded;
+    const plans = planJobs({ view, settings: this.#options.settings, force, streamId });
+    const reports: JobReport[] = [];
+    const errors: unknown[] = [];
+    const queue = plans[Symbol.iterator]();
+    const lanes = Math.min(plans.length, this.#options.settings.maxConcurrentJobs);
+    await Promise.all(Array.from({ length: lanes }, async () => {
+      for (const plan of queue) {
+        if (this.#stopping.signal.aborted) return;
+        try {
+          const report = await this.#run(plan);
+          if (report !== undefined) reports.push(report);
+        } catch (error) {
+          errors.push(error);
+        }
+      }
+    }));
+    return { planned: plans.length, reports, errors };
+  }
+
+  async #run(plan: JobPlan): Promise<JobReport | undefined> {
+    this.counters.running += 1;
+    try {
+      const hints = { ...plan.hints, joinRuns: !this.#resting.hadConflict(plan) };
+      const report = await runPlan({ ...plan, hints }, { ...this.#options, signal: this.#stopping.signal });
+      if (report === undefined) return undefined;
+      this.#resting.succeeded(plan);
+      countJob(this.counters, report);
+      return report;
+    } catch (error) {
+      if (!this.#stopping.signal.aborted) {
+        this.#resting.failed(plan, error);
+        this.#countFailure(error);
+      }
+      throw error;
+    } finally {
+      this.counters.running -= 1;
+    }
+  }
+
+  #countFailure(error: unknown): void {
+    this.counters.failures += 1;
+    if (isMillraceError(error, 'ERR_MILLRACE_LEASE_LOST')) this.counters.leasesLost += 1;
+    if (isMillraceError(error, 'ERR_MILLRACE_CONFLICT')) this.counters.conflicts += 1;
+    this.counters.lastError = isMillraceError(error) ? error.code : String(error);
+  }
+
+  async #streamIdOf(name: string | undefined): Promise<number | undefined> {
+    if (name === undefined) return undefined;
+    const stream = await this.#options.coordinator.findStream(name);
+    if (stream !== undefined) return stream.streamId;
+    throw new MillraceError('ERR_MILLRACE_STREAM_NOT_FOUND', `there is no stream ${JSON.stringify(name)} to compact`, {
+      details: { stream: name },
+    });
+  }
+
+  #throwIfStopped(): void {
+    if (!this.#stopping.signal.aborted) return;
+    throw new MillraceError('ERR_MILLRACE_CLOSED', 'compaction was stopped');
+  }
+}
+
+function isRetryable(error: unknown): boolean {
+  return isMillraceError(error) && error.retryable;
+}
+
+function addRound(summary: CompactSummary, { reports }: Round): void {
+  for (const { inputs, outputs, result } of reports) {
+    summary.jobs += 1;
+    summary.inputs += inputs;
+    summary.outputs += outputs;
+    summary.readBytes += result.counters.readBytes;
+    summary.writtenBytes += result.counters.writtenBytes;
+    summary.recordsDropped += result.counters.recordsDropped;
+  }
+}

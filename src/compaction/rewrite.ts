@@ -1,0 +1,180 @@
+/**
+ * The one executor behind every kind of compaction. It goes through the streams of a job in order, run by run, and writes
+ * each to the output that the layout names. Memory is a window for each input, two buffers for each open output, and the
+ * keys of one stream, whatever the job's size; to which comes the largest single chunk. Runs in a pool worker.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Random } from '../base/random.ts';
+import { required } from '../base/assert.ts';
+import { xxh64 } from '../codec/checksum.ts';
+import type { JobOutput, JobRun } from '../coordinator/job.ts';
+import type { ObjectStore } from '../object/object-store.ts';
+import { FrameChunker } from '../segment/frame-chunker.ts';
+import { SegmentWriter } from '../segment/writer.ts';
+import { BufferAccount } from './input-source.ts';
+import { KeyIndex, type KeyIndexLimits } from './key-index.ts';
+import { selectStream } from './key-pass.ts';
+import type { LayoutOutput, LayoutRun } from './layout.ts';
+import { Pace, type Sleep } from './pace.ts';
+import { ParentReader } from './parent-reader.ts';
+import type { RewriteCounters, RewriteJob, RewriteResult } from './rewrite-job.ts';
+import { type OpenOutput, RunRewriter, type Selection } from './run-rewriter.ts';
+import { foldTracking } from './tracking-fold.ts';
+
+/** What a job takes from the thread it runs in. */
+export interface RewriteEnvironment {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly sleep: Sleep;
+  /** For tests: less memory makes more passes. */
+  readonly keyIndexLimits?: KeyIndexLimits;
+  /** For tests: forces keys to share hashes. */
+  readonly keyHash?: (key: Uint8Array) => number;
+}
+
+/**
+ * Writes the outputs of a job. When it rejects, nothing of it is left in the object store, and the inputs are as they
+ * were. `ERR_MILLRACE_OBJECT_NOT_FOUND`, `ERR_MILLRACE_SEGMENT_CORRUPT`: an input is missing or damaged.
+ * `ERR_MILLRACE_ABORTED`: the job was cancelled.
+ */
+export async function runRewriteJob(
+  job: RewriteJob,
+  objects: ObjectStore,
+  environment: RewriteEnvironment,
+): Promise<RewriteResult> {
+  const rewrite = new Rewrite(job, objects, environment);
+  try {
+    return await rewrite.run();
+  } catch (error) {
+    await rewrite.abandon();
+    throw error;
+  }
+}
+
+interface ScheduledRun {
+  readonly run: LayoutRun;
+  /** Index of its output. */
+  readonly output: number;
+}
+
+interface OutputProgress extends OpenOutput {
+  readonly runs: JobRun[];
+}
+
+class Rewrite {
+  readonly #job: RewriteJob;
+  readonly #objects: ObjectStore;
+  readonly #environment: RewriteEnvironment;
+  readonly #account: BufferAccount = new BufferAccount();
+  readonly #reader: ParentReader;
+  readonly #rewriter: RunRewriter;
+  readonly #open: Map<number, OutputProgress> = new Map();
+  readonly #finished: JobOutput[] = [];
+  /** Made for the first stream with keys, and used for all. */
+  #keys: KeyIndex | undefined;
+  readonly #counters: RewriteCounters = {
+    readBytes: 0,
+    writtenBytes: 0,
+    chunksPassed: 0,
+    chunksWritten: 0,
+    recordsRead: 0,
+    recordsDropped: 0,
+    peakBufferedBytes: 0,
+  };
+
+  constructor(job: RewriteJob, objects: ObjectStore, environment: RewriteEnvironment) {
+    this.#job = job;
+    this.#objects = objects;
+    this.#environment = environment;
+    const pace = new Pace(job.bytesPerSecond, environment.clock, environment.sleep);
+    this.#reader = new ParentReader(objects, job, pace, this.#account);
+    this.#rewriter = new RunRewriter(this.#reader, this.#counters);
+  }
+
+  async run(): Promise<RewriteResult> {
+    await this.#reader.open();
+    for (const runs of byStream(this.#job.layout.outputs)) await this.#writeStream(runs);
+    this.#reader.close();
+    this.#counters.readBytes = this.#account.readBytes;
+    this.#counters.peakBufferedBytes = this.#account.peak;
+    return { outputs: this.#finished, counters: this.#counters };
+  }
+
+  /** Leaves nothing behind. Never rejects: what cannot be deleted now is a reservation that the coordinator ends. */
+  async abandon(): Promise<void> {
+    this.#reader.close();
+    for (const { writer } of this.#open.values()) await writer.abort();
+    if (this.#finished.length === 0) return;
+    try {
+      await this.#objects.delete(this.#finished.map(({ key }) => key));
+    } catch {
+      // The caller's error is the one to report.
+    }
+  }
+
+  async #writeStream(runs: readonly ScheduledRun[]): Promise<void> {
+    const streamId = runs[0]?.run.streamId ?? 0;
+    const selection = await this.#select(streamId, runs.map(({ run }) => run));
+    for (const { run, output } of runs) {
+      const tracking = await foldTracking(this.#reader, run, this.#job.logStarts.get(run.streamId) ?? 0);
+      const progress = this.#open.get(output) ?? (await this.#openOutput(output));
+      progress.runs.push(await this.#rewriter.write(progress, run, tracking, selection));
+      if (progress.runs.length === this.#layoutOf(output).runs.length) await this.#finish(output, progress);
+    }
+  }
+
+  async #select(streamId: number, runs: readonly LayoutRun[]): Promise<Selection | undefined> {
+    if (runs.every(({ keys }) => keys === 'all')) return undefined;
+    const { random, keyIndexLimits, keyHash } = this.#environment;
+    // A seed of its own: nobody can prepare keys that share hashes.
+    const seed = BigInt(random.uint32());
+    const hash = keyHash ?? ((key: Uint8Array): number => Number(xxh64(key, seed) & 0xffff_ffffn));
+    this.#keys ??= new KeyIndex(hash, keyIndexLimits);
+    return selectStream(this.#reader, streamId, runs, this.#keys, this.#job.tombstonesBefore);
+  }
+
+  #layoutOf(output: number): LayoutOutput {
+    return required(this.#job.layout.outputs[output], 'a run names an output of the layout');
+  }
+
+  #keyOf(output: number): string {
+    return required(this.#job.keys[output], 'there is a key for each output');
+  }
+
+  async #openOutput(output: number): Promise<OutputProgress> {
+    const { storeId, createdAt } = this.#job;
+    const objectKey = this.#keyOf(output);
+    const writer = new SegmentWriter(await this.#objects.create(objectKey), { storeId, objectKey, createdAt });
+    const progress = { writer, chunker: new FrameChunker(writer), runs: [] };
+    this.#open.set(output, progress);
+    return progress;
+  }
+
+  async #finish(output: number, { writer, runs }: OutputProgress): Promise<void> {
+    const { bytes, checksum: footer } = await writer.finish();
+    this.#open.delete(output);
+    const checksum = footer.toString(16).padStart(16, '0');
+    this.#finished.push({ key: this.#keyOf(output), bytes, checksum, generation: this.#layoutOf(output).generation, runs });
+    this.#counters.writtenBytes += bytes;
+  }
+}
+
+/** All runs of all outputs, one stream at a time, in the order of offsets. */
+function byStream(outputs: readonly LayoutOutput[]): ScheduledRun[][] {
+  const scheduled = outputs.flatMap(({ runs }, output) => runs.map((run): ScheduledRun => ({ run, output })));
+  scheduled.sort((left, right) =>
+    left.run.streamId - right.run.streamId
+    || firstParent(left).firstOffset - firstParent(right).firstOffset
+    || firstParent(left).nextOffset - firstParent(right).nextOffset);
+  const streams: ScheduledRun[][] = [];
+  for (const item of scheduled) {
+    const stream = streams.at(-1);
+    if (stream?.[0]?.run.streamId === item.run.streamId) stream.push(item);
+    else streams.push([item]);
+  }
+  return streams;
+}
+
+function firstParent({ run }: ScheduledRun): LayoutRun['parents'][number] {
+  return required(run.parents[0], 'a run has parents');
+}
