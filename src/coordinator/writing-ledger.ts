@@ -57,7 +57,7 @@ export class WritingLedger implements Ledger {
   /** Why nothing is accepted any more. */
   #failure: Error | undefined;
   /** Why nothing can be answered any more. */
-  #unreadable: unknown;
+  #unreadable: Error | undefined;
   #closing: Promise<void> | undefined;
 
   private constructor(options: LedgerOptions, opened: OpenedManifest) {
@@ -203,7 +203,7 @@ export class WritingLedger implements Ledger {
       this.#state = loaded.state;
       this.#settle([]);
     } catch (loading) {
-      this.#unreadable = loading;
+      this.#unreadable = loading instanceof Error ? loading : new Error(String(loading));
       for (const read of this.#reads) read.reject(loading);
       this.#reads = [];
     }

@@ -46,7 +46,7 @@ export function claimJob(
 }
 
 function checkPlan(plan: JobPlan): void {
-  if (!JOB_KINDS.includes(plan.kind)) throw invalid(`the job kind ${String(plan.kind)} is unknown`);
+  if (!JOB_KINDS.includes(plan.kind)) throw invalid(`the job kind ${plan.kind} is unknown`);
   const { length } = plan.inputKeys;
   checkInteger(length, 'the number of inputs of a job', 1, INPUTS_MAX);
   if (new Set(plan.inputKeys).size !== length) throw invalid('a job names an input twice');

@@ -104,6 +104,11 @@ export function fields<Value extends object>(codecs: {
   };
 }
 
+interface Variant {
+  readonly tag: number;
+  readonly codec: Codec<object>;
+}
+
 type Variants<Value extends { readonly type: string }> = {
   readonly [Type in Value['type']]: {
     readonly tag: number;
@@ -113,7 +118,7 @@ type Variants<Value extends { readonly type: string }> = {
 
 /** A tag byte that says which variant follows. */
 export function variants<Value extends { readonly type: string }>(table: Variants<Value>): Codec<Value> {
-  const byType = new Map(Object.entries(table) as [string, { tag: number; codec: Codec<object> }][]);
+  const byType = new Map(Object.entries<Variant>(table as Readonly<Record<string, Variant>>));
   const byTag = new Map([...byType].map(([type, { tag, codec }]) => [tag, { type, codec }]));
   return {
     write: (writer, value) => {

@@ -1,52 +1,38 @@
 /** Applies events. What can be wrong with an event was judged before it was written: here are asserts only. */
-import { assert, assertNever } from '../../base/assert.ts';
-import type { FlushedSlot } from '../coordinator.ts';
+import { assert } from '../../base/assert.ts';
+import type { FlushedSlot, Truncation } from '../coordinator.ts';
 import { applyJobCommitted } from './apply-job.ts';
-import type { JobClaimed, ObjectCommitted, ObjectsReserved, StateEvent, TombstonesForgotten } from './event.ts';
+import type { StateEvent } from './event.ts';
 import { countObject, endJob, markCommitted, moveObject, settleObject } from './object-changes.ts';
 import { newObjectRow, newStreamRow } from './rows.ts';
 import { addRun } from './run-links.ts';
 import type { State } from './state.ts';
 import { appendRun, dropRuns, trimRuns, truncateRuns } from './stream-runs.ts';
 
+type EventOf<Type extends StateEvent['type']> = Extract<StateEvent, { readonly type: Type }>;
+
+const CHANGES: { readonly [Type in StateEvent['type']]: (state: State, event: EventOf<Type>) => void } = {
+  streamCreated: createStream,
+  streamConfigured: (state, { streamId, config }) => (state.stream(streamId).config = config),
+  streamDeleted: deleteStream,
+  streamTrimmed: (state, { streamId, firstOffset }) => trimRuns(state, state.stream(streamId), firstOffset),
+  streamTruncated: truncateStream,
+  objectsReserved: reserveObjects,
+  objectCommitted: commitObject,
+  objectsAbandoned: abandonObjects,
+  objectsGone: forgetBytes,
+  laneAdvanced: (state, { wal }) => advanceLane(state, wal),
+  jobClaimed: claimJob,
+  jobRenewed: (state, { jobId, leaseUntil }) => (state.job(jobId).leaseUntil = leaseUntil),
+  jobEnded: (state, { jobId }) => endJob(state, jobId),
+  jobCommitted: applyJobCommitted,
+  tombstonesForgotten: forgetTombstones,
+};
+
 /** Changes `state` by one event. Events of one moment share `state.now`, which `advanceTime` has set. */
 export function apply(state: State, event: StateEvent): void {
-  switch (event.type) {
-    case 'streamCreated':
-      return createStream(state, event.streamId, event.name, event.config);
-    case 'streamConfigured':
-      state.stream(event.streamId).config = event.config;
-      return;
-    case 'streamDeleted':
-      return deleteStream(state, event.streamId);
-    case 'objectsReserved':
-      return reserveObjects(state, event);
-    case 'objectCommitted':
-      return commitObject(state, event);
-    case 'objectsAbandoned':
-      return abandonObjects(state, event.objectNumbers);
-    case 'laneAdvanced':
-      return advanceLane(state, event.wal);
-    case 'streamTrimmed':
-      return trimRuns(state, state.stream(event.streamId), event.firstOffset);
-    case 'streamTruncated':
-      return truncateStream(state, event.streamId, event.nextOffset, event.epoch);
-    case 'jobClaimed':
-      return claimJob(state, event);
-    case 'jobRenewed':
-      state.job(event.jobId).leaseUntil = event.leaseUntil;
-      return;
-    case 'jobEnded':
-      return endJob(state, event.jobId);
-    case 'jobCommitted':
-      return applyJobCommitted(state, event);
-    case 'objectsGone':
-      return forgetBytes(state, event.objectNumbers);
-    case 'tombstonesForgotten':
-      return forgetTombstones(state, event);
-    default:
-      return assertNever(event);
-  }
+  const change = CHANGES[event.type] as (state: State, event: StateEvent) => void;
+  change(state, event);
 }
 
 /** Sets the time of the events that follow. */
@@ -55,9 +41,7 @@ export function advanceTime(state: State, now: number): void {
   state.now = now;
 }
 
-type StreamConfig = Parameters<typeof newStreamRow>[2];
-
-function createStream(state: State, streamId: number, name: string, config: StreamConfig): void {
+function createStream(state: State, { streamId, name, config }: EventOf<'streamCreated'>): void {
   assert(streamId === state.nextStreamId, 'stream ids count up');
   assert(!state.streamsByName.has(name), 'a name belongs to one stream');
   const stream = newStreamRow(streamId, name, config);
@@ -66,14 +50,14 @@ function createStream(state: State, streamId: number, name: string, config: Stre
   state.nextStreamId = streamId + 1;
 }
 
-function deleteStream(state: State, streamId: number): void {
+function deleteStream(state: State, { streamId }: EventOf<'streamDeleted'>): void {
   const stream = state.stream(streamId);
   dropRuns(state, stream);
   state.streams.delete(streamId);
   state.streamsByName.delete(stream.name);
 }
 
-function reserveObjects(state: State, event: ObjectsReserved): void {
+function reserveObjects(state: State, event: EventOf<'objectsReserved'>): void {
   assert(event.firstNumber === state.nextObjectNumber, 'object numbers count up');
   for (let index = 0; index < event.count; index += 1) {
     const object = newObjectRow(event.firstNumber + index, event.nonce, event.deadline);
@@ -83,11 +67,11 @@ function reserveObjects(state: State, event: ObjectsReserved): void {
   state.nextObjectNumber = event.firstNumber + event.count;
 }
 
-function commitObject(state: State, event: ObjectCommitted): void {
+function commitObject(state: State, event: EventOf<'objectCommitted'>): void {
   const object = state.object(event.objectNumber);
   markCommitted(state, object, event);
   for (const truncation of event.truncations) {
-    truncateStream(state, truncation.streamId, truncation.nextOffset, truncation.epoch);
+    truncateStream(state, truncation);
   }
   let asAsked = !event.relative;
   const answer: number[] = [];
@@ -107,7 +91,7 @@ function commitObject(state: State, event: ObjectCommitted): void {
   settleObject(state, object);
 }
 
-function abandonObjects(state: State, objectNumbers: readonly number[]): void {
+function abandonObjects(state: State, { objectNumbers }: EventOf<'objectsAbandoned'>): void {
   for (const objectNumber of objectNumbers) {
     const object = state.object(objectNumber);
     assert(object.state === 'reserved', 'only reservations are given up');
@@ -121,14 +105,14 @@ function advanceLane(state: State, wal: FlushedSlot): void {
   state.lanes.set(wal.lane, wal);
 }
 
-function truncateStream(state: State, streamId: number, nextOffset: number, epoch: number): void {
+function truncateStream(state: State, { streamId, nextOffset, epoch }: Truncation): void {
   const stream = state.stream(streamId);
   assert(epoch > stream.epoch, 'a truncation raises the epoch');
   truncateRuns(state, stream, nextOffset);
   stream.epoch = epoch;
 }
 
-function claimJob(state: State, event: JobClaimed): void {
+function claimJob(state: State, event: EventOf<'jobClaimed'>): void {
   assert(event.jobId === state.nextJobId, 'job ids count up');
   for (const objectNumber of event.inputs) {
     const object = state.object(objectNumber);
@@ -140,7 +124,7 @@ function claimJob(state: State, event: JobClaimed): void {
   state.nextJobId = jobId + 1;
 }
 
-function forgetBytes(state: State, objectNumbers: readonly number[]): void {
+function forgetBytes(state: State, { objectNumbers }: EventOf<'objectsGone'>): void {
   for (const objectNumber of objectNumbers) {
     const object = state.object(objectNumber);
     assert(object.state === 'deleting', 'only deleting objects go');
@@ -148,7 +132,7 @@ function forgetBytes(state: State, objectNumbers: readonly number[]): void {
   }
 }
 
-function forgetTombstones(state: State, event: TombstonesForgotten): void {
+function forgetTombstones(state: State, event: EventOf<'tombstonesForgotten'>): void {
   for (const objectNumber of event.objectNumbers) {
     const object = state.object(objectNumber);
     assert(object.state === 'gone', 'only gone objects are forgotten');
