@@ -42,15 +42,14 @@ export function keyBytes(key: string | Uint8Array | null | undefined): Uint8Arra
   return bytes;
 }
 
-/** Checks a value's type and size. */
-export function checkValue(value: unknown, maxRecordBytes: number): asserts value is RecordValue {
-  if (value === null) return;
-  let bytes: number;
+/** Checks a value's type, and the size of its record: key and value together. */
+export function checkRecord(value: unknown, keyLength: number, maxRecordBytes: number): asserts value is RecordValue {
+  let bytes = keyLength;
   if (typeof value === 'string') {
-    bytes = value.length * TEXT_BYTES_PER_UNIT > maxRecordBytes ? Buffer.byteLength(value) : 0;
+    bytes += keyLength + value.length * TEXT_BYTES_PER_UNIT > maxRecordBytes ? Buffer.byteLength(value) : 0;
   } else if (value instanceof Uint8Array) {
-    bytes = value.length;
-  } else {
+    bytes += value.length;
+  } else if (value !== null) {
     throw invalid('a value is a string, bytes, or null');
   }
   if (bytes > maxRecordBytes) {
@@ -69,6 +68,12 @@ export function checkTimestamp(timestamp: number): void {
 
 function invalid(message: string): MillraceError {
   return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
+}
+
+/** Checks what `appendMany` was given, records aside. */
+export function checkRecords(records: unknown): asserts records is readonly RecordInput[] {
+  if (!Array.isArray(records)) throw invalid('appendMany takes an array of records');
+  if (records.includes(undefined)) throw invalid(`record ${records.indexOf(undefined)} of the array is undefined`);
 }
 
 /** Whether an input is a bare value. */
