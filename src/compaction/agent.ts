@@ -102,7 +102,7 @@ export class CompactionAgent {
         // Others have the inputs, and finish what they have begun.
         return summary;
       }
-      await this.#options.sleep(FRUITLESS_PAUSE * fruitless, this.#stopping.signal);
+      await this.#options.sleep(FRUITLESS_PAUSE * fruitless);
     }
   }
 

@@ -87,7 +87,10 @@ class JobRun {
     }
   }
 
-  /** Of the streams with tracking, or with runs in front of the log start, in the inputs. Asked for after the claim: from then on it can only become less. */
+  /**
+   * Of the streams with tracking, or with runs in front of the log start, in the inputs. Asked for after the claim: from
+   * then on it can only become less.
+   */
   async #neededTracking(): Promise<Map<number, readonly FoundRun[]>> {
     const { coordinator } = this.#environment;
     const logStarts = this.#logStarts();

@@ -111,6 +111,9 @@ export const COMPACTION_OPTIONS: Readonly<Record<keyof CompactionSettings, Optio
   bytesPerSecond: { default: Infinity, least: KIB, most: Infinity, unit: 'bytes per second' },
 };
 
+/** A job's outputs are reserved for an hour: half of that is left for everything but reading at the set rate. */
+const JOB_TIME_MAX = 30 * MINUTE;
+
 type OptionName = keyof CompactionSettings;
 const NAMES = Object.keys(COMPACTION_OPTIONS) as OptionName[];
 
@@ -132,6 +135,11 @@ export function compactionSettings(options: CompactionOptions = {}): CompactionS
     if (settings[smaller] <= settings[larger]) continue;
     const values = `${settings[smaller]}, compaction.${larger} is ${settings[larger]}`;
     throw invalid(`compaction.${smaller} is ${values}: set both so that the first is not larger`);
+  }
+  const slowest = (settings.maxBytes * settings.maxConcurrentJobs * SECOND) / settings.bytesPerSecond;
+  if (slowest > JOB_TIME_MAX) {
+    const rate = `compaction.bytesPerSecond is ${settings.bytesPerSecond} for ${settings.maxConcurrentJobs} jobs`;
+    throw invalid(`${rate}: one of compaction.maxBytes, ${settings.maxBytes}, would take ${slowest} ms; lower maxBytes`);
   }
   if (settings.heartbeat * 2 > settings.lease) {
     const values = `compaction.heartbeat is ${settings.heartbeat} and compaction.lease ${settings.lease}`;
