@@ -69,6 +69,8 @@ export interface FileSystem {
   removeSync(path: string): void;
   /** As `removeSync`, off the calling thread. */
   remove(path: string): Promise<void>;
+  /** Removes an empty directory; a missing one is not an error. */
+  removeDirectorySync(path: string): void;
   /** Makes creations, renames and removals in the directory durable. */
   syncDirectorySync(path: string): void;
 }

@@ -14,6 +14,7 @@ import {
   readSync,
   readdirSync,
   renameSync,
+  rmdirSync,
   rmSync,
   write,
   writeSync,
@@ -136,6 +137,14 @@ export class NodeFileSystem implements FileSystem {
 
   remove(path: string): Promise<void> {
     return promises.rm(path, { force: true });
+  }
+
+  removeDirectorySync(path: string): void {
+    try {
+      rmdirSync(path);
+    } catch (error) {
+      if (!isSystemError(error, 'ENOENT')) throw error;
+    }
   }
 
   syncDirectorySync(path: string): void {

@@ -3,27 +3,63 @@ import { dirname, join, resolve } from 'node:path';
 import type { FileSystem } from '../base/file-system.ts';
 import { isSystemError } from '../base/node-file-system.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
-import { readIdentity } from './identity.ts';
+import { readIdentity, STORE_FILE } from './identity.ts';
+import { LOCK_FILE } from './lock.ts';
 import { STORE_NAMES, type StorePaths, storePaths } from './paths.ts';
 
-/** Makes the directory and its parents where they are missing. Throws `ERR_MILLRACE_DIRECTORY_UNUSABLE`. */
-export function prepareDirectory(fileSystem: FileSystem, dir: string): StorePaths {
-  const root = resolve(dir);
-  try {
-    makeParents(fileSystem, root);
-  } catch (error) {
-    throw unusable(root, error instanceof Error ? error.message : String(error), error);
-  }
-  return storePaths(root);
+/** Where a store is or will be, and which directories had to be made for it, outermost first. */
+export interface PreparedDirectory {
+  readonly paths: StorePaths;
+  readonly made: readonly string[];
 }
 
-function makeParents(fileSystem: FileSystem, path: string): void {
+/** Makes the directory and its parents where they are missing. Throws `ERR_MILLRACE_DIRECTORY_UNUSABLE`. */
+export function prepareDirectory(fileSystem: FileSystem, dir: string): PreparedDirectory {
+  const root = resolve(dir);
+  const made: string[] = [];
+  try {
+    makeParents(fileSystem, root, made);
+  } catch (error) {
+    removeMade(fileSystem, made);
+    throw unusable(root, error instanceof Error ? error.message : String(error), error);
+  }
+  return { paths: storePaths(root), made };
+}
+
+function makeParents(fileSystem: FileSystem, path: string, made: string[]): void {
   const stat = fileSystem.statSync(path);
   if (stat?.kind === 'directory') return;
   if (stat?.kind === 'file') throw new Error('it is a file');
-  if (stat === undefined) makeParents(fileSystem, dirname(path));
+  if (stat === undefined) {
+    makeParents(fileSystem, dirname(path), made);
+    made.push(path);
+  }
   fileSystem.makeDirectorySync(path);
   fileSystem.syncDirectorySync(dirname(path));
+}
+
+/** Takes back a birth that failed: what was there before is all that is left. Never throws. */
+export function undoBirth(fileSystem: FileSystem, { paths, made }: PreparedDirectory): void {
+  try {
+    for (const folder of [paths.manifest, paths.wal, paths.objects]) {
+      if (fileSystem.statSync(folder)?.kind !== 'directory') continue;
+      clearFolder(fileSystem, folder);
+      fileSystem.removeDirectorySync(folder);
+    }
+    for (const name of [`${STORE_FILE}.tmp`, LOCK_FILE]) fileSystem.removeSync(join(paths.root, name));
+    removeMade(fileSystem, made);
+  } catch {
+    // What stays is an unfinished birth, which the next `open` clears.
+  }
+}
+
+/** Directories that hold something by now stay. */
+function removeMade(fileSystem: FileSystem, made: readonly string[]): void {
+  for (const path of [...made].reverse()) {
+    if (fileSystem.statSync(path) === undefined) continue;
+    if (fileSystem.listSync(path).length > 0) return;
+    fileSystem.removeDirectorySync(path);
+  }
 }
 
 /** The store's id; `undefined` when the directory is empty or a birth in it was cut short. */
@@ -44,32 +80,38 @@ export function findStore(fileSystem: FileSystem, paths: StorePaths): Uint8Array
 export function makeFolders(fileSystem: FileSystem, paths: StorePaths): void {
   for (const folder of [paths.manifest, paths.wal, paths.objects]) {
     fileSystem.makeDirectorySync(folder);
-    for (const name of fileSystem.listSync(folder)) {
-      const path = join(folder, name);
-      if (fileSystem.statSync(path)?.kind === 'file') fileSystem.removeSync(path);
-    }
+    clearFolder(fileSystem, folder);
     fileSystem.syncDirectorySync(folder);
   }
   fileSystem.syncDirectorySync(paths.root);
 }
 
+function clearFolder(fileSystem: FileSystem, folder: string): void {
+  for (const name of fileSystem.listSync(folder)) {
+    const path = join(folder, name);
+    if (fileSystem.statSync(path)?.kind === 'file') fileSystem.removeSync(path);
+  }
+}
+
 /** Turns a system error of the store's directory into a coded one; others pass. */
 export function openFailure(root: string, error: unknown): unknown {
-  if (error instanceof MillraceError) return error;
-  if (isSystemError(error, 'EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG')) {
-    return unusable(root, (error as Error).message, error);
-  }
+  if (error instanceof MillraceError || !isAnySystemError(error)) return error;
   if (isSystemError(error, 'ENOSPC', 'EDQUOT')) {
-    return new MillraceError(
-      'ERR_MILLRACE_DISK_FULL',
-      `${root}: the disk is full: make room, then open the store again`,
-      {
-        details: { directory: root },
-        cause: error,
-      },
-    );
+    const message = `${root}: the disk is full: make room, then open the store again`;
+    return new MillraceError('ERR_MILLRACE_DISK_FULL', message, { details: { directory: root }, cause: error });
   }
-  return error;
+  return unusable(root, `${error.message}: ${remedyOf(error)}`, error);
+}
+
+function isAnySystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && 'syscall' in error;
+}
+
+function remedyOf(error: NodeJS.ErrnoException): string {
+  if (isSystemError(error, 'EACCES', 'EPERM', 'EROFS')) return 'check who may write there';
+  if (isSystemError(error, 'ENOENT')) return 'a part of the store is missing, restore it from a backup';
+  if (isSystemError(error, 'EMFILE', 'ENFILE')) return 'too many files are open, raise the limit';
+  return 'check the path and the disk';
 }
 
 function unusable(root: string, reason: string, cause?: unknown): MillraceError {

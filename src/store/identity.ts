@@ -22,10 +22,15 @@ export const STORE_VERSION = 1;
 const STORE_BYTES = 32;
 const CHECKED_BYTES = 24;
 
+/** Whether the store was born: there is a `STORE`, intact or not. */
+export function hasIdentity(fileSystem: FileSystem, directory: string): boolean {
+  return fileSystem.statSync(join(directory, STORE_FILE)) !== undefined;
+}
+
 /** The id in `STORE`; `undefined` when the store was never born. Throws a coded error on damage. */
 export function readIdentity(fileSystem: FileSystem, directory: string): Uint8Array | undefined {
   const path = join(directory, STORE_FILE);
-  if (fileSystem.statSync(path) === undefined) return undefined;
+  if (!hasIdentity(fileSystem, directory)) return undefined;
   const bytes = new Uint8Array(STORE_BYTES);
   const file = fileSystem.openSync(path, { access: 'read' });
   let count: number;

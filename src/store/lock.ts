@@ -7,7 +7,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, constants, openSync, realpathSync, rmSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,19 +36,28 @@ function locked(directory: string): MillraceError {
 
 /** `undefined` where there is no `flock` program. */
 export function lockByFlock(directory: string): StoreLock | undefined {
-  const descriptor = openSync(join(directory, LOCK_FILE), constants.O_RDWR | constants.O_CREAT, 0o644);
-  const stdio = ['ignore', 'ignore', 'ignore', descriptor] as const;
-  const result = spawnSync('flock', ['-n', String(FLOCK_DESCRIPTOR)], { stdio: [...stdio] });
-  if (result.status === 0) {
-    return {
-      release: async () => {
-        closeSync(descriptor);
-      },
-    };
+  const path = join(directory, LOCK_FILE);
+  for (;;) {
+    const descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o644);
+    const { status } = spawnSync('flock', ['-n', String(FLOCK_DESCRIPTOR)], {
+      stdio: ['ignore', 'ignore', 'ignore', descriptor],
+    });
+    // Whoever gives up a failed birth removes the file: a lock on a file that is gone keeps nobody out.
+    if (status === 0 && isFileAt(path, descriptor)) {
+      return {
+        release: async () => {
+          closeSync(descriptor);
+        },
+      };
+    }
+    closeSync(descriptor);
+    if (status === 1) throw locked(directory);
+    if (status !== 0) return undefined;
   }
-  closeSync(descriptor);
-  if (result.status === 1) throw locked(directory);
-  return undefined;
+}
+
+function isFileAt(path: string, descriptor: number): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(descriptor).ino;
 }
 
 /** Holds a socket whose name is derived from the directory's real path. */

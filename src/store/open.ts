@@ -1,5 +1,6 @@
 /** The composition root: picks implementations and opens them in the order that recovery needs. */
 import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import { NodeFileSystem } from '../base/node-file-system.ts';
@@ -9,27 +10,22 @@ import { loadChecksum } from '../codec/checksum.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { openEmbeddedCoordinator } from '../coordinator/embedded-coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
+import type { ObjectStore } from '../object/object-store.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
-import { allocateRing, type RingGeometry } from '../ring/geometry.ts';
-import type { LaneStart } from '../ring/producer.ts';
-import type { Compression } from '../record/stream-config.ts';
-import { recoverLane, type RecoveredLane } from '../wal/recovery.ts';
-import { createSlotFiles, existingGeometry, rebuildSlotFiles } from '../wal/slot-files.ts';
-import { findStore, makeFolders, openFailure, prepareDirectory } from './birth.ts';
-import { readIdentity, writeIdentity } from './identity.ts';
+import { findStore, makeFolders, openFailure, prepareDirectory, undoBirth } from './birth.ts';
+import { hasIdentity, readIdentity, writeIdentity } from './identity.ts';
+import { recordBytesMax } from './geometry.ts';
 import { removeUnfinished } from './janitor.ts';
 import { lockStore, type StoreLock } from './lock.ts';
+import { codecsOf, type OpenedBase, type OpenedLog, openLog } from './open-log.ts';
 import { openObjects } from './open-objects.ts';
 import { type OpenOptions, type Settings, settingsOf } from './options.ts';
-import type { StorePaths } from './paths.ts';
-import { storePaths } from './paths.ts';
+import { type StorePaths, storePaths } from './paths.ts';
 import { WorkerPool } from './pool.ts';
 import { type RecoveredStream, recoveredStreams } from './recovered-streams.ts';
 import { Store } from './store.ts';
+import { settleWalFolder } from './wal-folder.ts';
 import { WriterSide } from './writer-side.ts';
-
-const LANE = 0;
-const NOTHING_FLUSHED: LaneStart = { slotSequence: -1, blockSequence: -1 };
 
 /**
  * Opens the store in a directory, or makes one there.
@@ -42,28 +38,39 @@ export async function open(options: string | OpenOptions): Promise<Store> {
   await loadChecksum();
   const fileSystem = new NodeFileSystem();
   if (settings.readOnly) return openReadOnly(fileSystem, settings);
-  const paths = prepareDirectory(fileSystem, settings.dir);
+  const prepared = prepareDirectory(fileSystem, settings.dir);
+  const { paths } = prepared;
   let lock: StoreLock | undefined;
   try {
     findStore(fileSystem, paths);
     lock = await lockStore(paths.root);
     return await openWritable(fileSystem, settings, paths, lock);
   } catch (error) {
+    // Under the lock, or in directories that nobody else knows of.
+    if (!hasIdentity(fileSystem, paths.root) && (lock !== undefined || prepared.made.length > 0)) {
+      undoBirth(fileSystem, prepared);
+    }
     await lock?.release();
     throw openFailure(paths.root, error);
   }
 }
 
 async function openReadOnly(fileSystem: FileSystem, settings: Settings): Promise<Store> {
-  const paths = storePaths(settings.dir);
+  const paths = storePaths(resolve(settings.dir));
+  try {
+    return await openFollower(fileSystem, settings, paths);
+  } catch (error) {
+    throw openFailure(paths.root, error);
+  }
+}
+
+async function openFollower(fileSystem: FileSystem, settings: Settings, paths: StorePaths): Promise<Store> {
   const storeId = readIdentity(fileSystem, paths.root);
   if (storeId === undefined) {
     throw new MillraceError(
       'ERR_MILLRACE_STORE_NOT_FOUND',
       `${paths.root} holds no store: open it for writing to make one`,
-      {
-        details: { directory: paths.root },
-      },
+      { details: { directory: paths.root } },
     );
   }
   const coordinator = await openManifest(fileSystem, paths, storeId, true);
@@ -92,20 +99,31 @@ async function openWritable(
   const known = findStore(fileSystem, paths);
   const storeId = known ?? systemRandom.bytes(STORE_ID_BYTES);
   if (known === undefined) makeFolders(fileSystem, paths);
-  const coordinator = await openManifest(fileSystem, paths, storeId, false);
-  const { objects, descriptor } = await openObjects(fileSystem, settings, paths);
-  await removeUnfinished(coordinator, objects);
-  const geometry = await walGeometry(fileSystem, settings, paths, storeId, known !== undefined);
-  const ring = allocateRing(geometry);
-  const watermarks = await nextOffsetsOf(coordinator);
-  const recovered = await recover(fileSystem, settings, paths, storeId, geometry, ring, coordinator, watermarks);
-  if (known === undefined) writeIdentity(fileSystem, paths.root, storeId);
-  const pool = new WorkerPool(Math.max(2, availableParallelism() - 1));
-  const progress = new Signal();
-  const compression = new Map<number, Compression>();
-  for (const { streamId, config } of await coordinator.streams()) {
-    if (config.compression !== 'lz4') compression.set(streamId, config.compression);
+  else settleWalFolder(fileSystem, paths);
+  const opened: (() => Promise<void>)[] = [];
+  try {
+    const coordinator = await openManifest(fileSystem, paths, storeId, false);
+    opened.push(() => coordinator.close());
+    const { objects, descriptor } = await openObjects(fileSystem, settings, paths);
+    opened.push(() => objects.close());
+    await removeUnfinished(coordinator, objects);
+    const pool = new WorkerPool(Math.max(2, availableParallelism() - 1));
+    opened.push(() => pool.close());
+    const base = { fileSystem, settings, paths, storeId, coordinator, pool, objects: descriptor };
+    const log = await openLog(base, known !== undefined);
+    if (known === undefined) writeIdentity(fileSystem, paths.root, storeId);
+    return await assemble(base, log, objects, lock);
+  } catch (error) {
+    for (const close of opened.reverse()) await close().catch(() => undefined);
+    throw error;
   }
+}
+
+async function assemble(base: OpenedBase, log: OpenedLog, objects: ObjectStore, lock: StoreLock): Promise<Store> {
+  const { settings, paths, storeId, coordinator, pool } = base;
+  const { geometry, ring, recovered, watermarks } = log;
+  const progress = new Signal();
+  const compression = await codecsOf(coordinator);
   const streams = recoveredStreams(ring, recovered.frames);
   const writer = new WriterSide({
     settings,
@@ -113,11 +131,12 @@ async function openWritable(
     walDirectory: paths.wal,
     ring,
     geometry,
+    maxRecordBytes: recordBytesMax(settings, geometry),
     recovered,
     nextOffsets: nextOffsetTable(watermarks, streams),
     coordinator,
     runner: pool,
-    objects: descriptor,
+    objects: base.objects,
     clock: systemClock,
     compression: () => compression,
     progress,
@@ -132,7 +151,7 @@ async function openWritable(
     writer,
     lock,
     closePool: () => pool.close(),
-    recovery: recovered.report,
+    recovery: log.report,
     recovered: streams,
     compression,
   });
@@ -152,57 +171,6 @@ function openManifest(
     random: systemRandom,
     readOnly,
   });
-}
-
-/** The geometry that the slot files have; a new store's is made from the settings. */
-async function walGeometry(
-  fileSystem: FileSystem,
-  settings: Settings,
-  paths: StorePaths,
-  storeId: Uint8Array,
-  born: boolean,
-): Promise<RingGeometry> {
-  const existing = born ? existingGeometry(fileSystem, paths.wal, LANE) : undefined;
-  if (existing !== undefined) return existing;
-  const geometry = { slots: settings.wal.slots, slotBytes: settings.wal.slotBytes };
-  if (!born || settings.salvage) await createSlotFiles(fileSystem, paths.wal, storeId, LANE, geometry);
-  return geometry;
-}
-
-async function recover(
-  fileSystem: FileSystem,
-  settings: Settings,
-  paths: StorePaths,
-  storeId: Uint8Array,
-  geometry: RingGeometry,
-  ring: SharedArrayBuffer,
-  coordinator: Coordinator,
-  watermarks: ReadonlyMap<number, number>,
-): Promise<RecoveredLane> {
-  const flushed = (await coordinator.flushedSlots()).find(({ lane }) => lane === LANE) ?? NOTHING_FLUSHED;
-  const recovered = await recoverLane({
-    fileSystem,
-    directory: paths.wal,
-    storeId,
-    lane: LANE,
-    geometry,
-    ring,
-    flushed,
-    nextOffset: (streamId) => watermarks.get(streamId),
-    salvage: settings.salvage,
-  });
-  await rebuildSlotFiles(fileSystem, paths.wal, LANE, geometry, ring, recovered.unusableFiles);
-  return recovered;
-}
-
-/** High watermark of every stream. */
-async function nextOffsetsOf(coordinator: Coordinator): Promise<Map<number, number>> {
-  const offsets = new Map<number, number>();
-  for (const { streamId } of await coordinator.streams()) {
-    const { nextOffset } = await coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
-    offsets.set(streamId, nextOffset);
-  }
-  return offsets;
 }
 
 /** Next offset by stream id, frames of the WAL included. */

@@ -4,23 +4,24 @@ import {
   CACHE_BYTES_DEFAULT,
   FLUSH_INTERVAL_DEFAULT,
   QUEUED_BYTES_DEFAULT,
-  RECORD_BYTES_DEFAULT,
-  RING_BYTES_MAX,
-  SLOT_BYTES_DEFAULT,
   SLOT_BYTES_MAX,
   SLOT_BYTES_MIN,
-  SLOTS_DEFAULT,
   SLOTS_MAX,
   SLOTS_MIN,
 } from '../limits/limits.ts';
-import { MEMORY_PAGE_BYTES } from '../base/page-memory.ts';
 import type { ObjectStoreComponent } from '../object/object-store.ts';
 import { TRACKING_SETTINGS_DEFAULT, type TrackingSettings } from '../stream/tracking-policy.ts';
 
 export interface WalOptions {
-  /** Slots of the ring, and WAL files. More slots ride out longer pauses of the flush. Default 4. */
+  /**
+   * Slots of the ring, and WAL files. More slots ride out longer pauses of the flush. Default: what the store has, 4 in
+   * a new one. Given another number than it has, the store is flushed and its WAL files made anew.
+   */
   readonly slots?: number;
-  /** Bytes of a slot, a multiple of 64 KiB. Larger slots make larger segments. Default 32 MiB. */
+  /**
+   * Bytes of a slot, a multiple of 64 KiB. Larger slots make larger segments. Default: what the store has, 32 MiB in a
+   * new one; changed like `slots`.
+   */
   readonly slotBytes?: number;
   /** Milliseconds until a slot with records is flushed though it is not full. Default 10,000. */
   readonly flushInterval?: number;
@@ -49,21 +50,22 @@ export interface OpenOptions {
   readonly tracking?: Partial<TrackingSettings>;
 }
 
-/** The options with every default filled in. */
+/** The options with every default filled in, but for those whose default is what an existing store has. */
 export interface Settings {
   readonly dir: string;
   readonly readOnly: boolean;
   readonly salvage: boolean;
-  readonly wal: Required<WalOptions>;
+  readonly wal: Required<Pick<WalOptions, 'flushInterval' | 'maxQueuedBytes'>>;
+  /** As given; see `chooseGeometry`. */
+  readonly geometry: Pick<WalOptions, 'slots' | 'slotBytes'>;
   /** `undefined`: the store's directory. */
   readonly objects: ObjectStoreComponent | undefined;
-  readonly maxRecordBytes: number;
+  /** As given; see `recordBytesMax`. */
+  readonly maxRecordBytes: number | undefined;
   readonly cacheBytes: number;
   readonly tracking: TrackingSettings;
 }
 
-/** Bytes of a slot that a single record can never use: the file's header page, block and frame headers, padding. */
-const SLOT_OVERHEAD_BYTES = 8_192;
 const OPTION_NAMES = new Set([
   'dir',
   'readOnly',
@@ -86,34 +88,30 @@ export function settingsOf(input: string | OpenOptions): Settings {
   }
   refuseUnknown(options, OPTION_NAMES, '');
   const given = options.wal ?? {};
+  if (typeof given !== 'object') throw invalid('option wal is an object of options');
   refuseUnknown(given, WAL_OPTION_NAMES, 'wal.');
-  const wal = {
-    slots: whole('wal.slots', given.slots, SLOTS_DEFAULT, SLOTS_MIN, SLOTS_MAX),
-    slotBytes: whole('wal.slotBytes', given.slotBytes, SLOT_BYTES_DEFAULT, SLOT_BYTES_MIN, SLOT_BYTES_MAX),
-    flushInterval: whole('wal.flushInterval', given.flushInterval, FLUSH_INTERVAL_DEFAULT, 1, 2 ** 31 - 1),
-    maxQueuedBytes: whole('wal.maxQueuedBytes', given.maxQueuedBytes, QUEUED_BYTES_DEFAULT, 0, Number.MAX_SAFE_INTEGER),
-  };
-  if (wal.slotBytes % MEMORY_PAGE_BYTES !== 0) throw invalid('option wal.slotBytes is a multiple of 65,536');
-  if (wal.slots * wal.slotBytes > RING_BYTES_MAX) {
-    throw invalid(`wal.slots * wal.slotBytes is at most ${RING_BYTES_MAX}`);
-  }
-  const recordMax = wal.slotBytes - SLOT_OVERHEAD_BYTES;
+  const { flushInterval, maxQueuedBytes } = given;
   return {
     dir: options.dir,
     readOnly: flag('readOnly', options.readOnly),
     salvage: flag('salvage', options.salvage),
-    wal,
+    wal: {
+      flushInterval: whole('wal.flushInterval', flushInterval, FLUSH_INTERVAL_DEFAULT, 1, 2 ** 31 - 1),
+      maxQueuedBytes: whole('wal.maxQueuedBytes', maxQueuedBytes, QUEUED_BYTES_DEFAULT, 0, Number.MAX_SAFE_INTEGER),
+    },
+    geometry: geometryGiven(given),
     objects: options.objects,
-    maxRecordBytes: whole(
-      'maxRecordBytes',
-      options.maxRecordBytes,
-      Math.min(RECORD_BYTES_DEFAULT, recordMax),
-      1,
-      recordMax,
-    ),
+    maxRecordBytes: optional('maxRecordBytes', options.maxRecordBytes, 1, SLOT_BYTES_MAX),
     cacheBytes: whole('cacheBytes', options.cacheBytes, CACHE_BYTES_DEFAULT, 0, Number.MAX_SAFE_INTEGER),
     tracking: trackingOf(options.tracking ?? {}),
   };
+}
+
+/** The geometry as far as it is given. */
+function geometryGiven(given: WalOptions): Settings['geometry'] {
+  const slots = optional('wal.slots', given.slots, SLOTS_MIN, SLOTS_MAX);
+  const slotBytes = optional('wal.slotBytes', given.slotBytes, SLOT_BYTES_MIN, SLOT_BYTES_MAX);
+  return { ...(slots === undefined ? {} : { slots }), ...(slotBytes === undefined ? {} : { slotBytes }) };
 }
 
 function trackingOf(given: Partial<TrackingSettings>): TrackingSettings {
@@ -129,6 +127,10 @@ function trackingOf(given: Partial<TrackingSettings>): TrackingSettings {
     2 ** 31 - 1,
   );
   return { budget, maxInterval };
+}
+
+function optional(name: string, value: number | undefined, least: number, most: number): number | undefined {
+  return value === undefined ? undefined : whole(name, value, least, least, most);
 }
 
 function whole(name: string, value: number | undefined, fallback: number, least: number, most: number): number {
@@ -151,6 +153,7 @@ function refuseUnknown(options: object, names: ReadonlySet<string>, prefix: stri
   }
 }
 
-function invalid(message: string): MillraceError {
+/** The error for an option that is wrong. */
+export function invalid(message: string): MillraceError {
   return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
 }

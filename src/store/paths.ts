@@ -7,11 +7,22 @@ export interface StorePaths {
   readonly root: string;
   readonly manifest: string;
   readonly wal: string;
+  /** WAL files of another geometry, until they take the place of the present ones. */
+  readonly walNew: string;
+  /** WAL files that have been replaced. */
+  readonly walOld: string;
   readonly objects: string;
 }
 
 export function storePaths(root: string): StorePaths {
-  return { root, manifest: join(root, 'manifest'), wal: join(root, 'wal'), objects: join(root, 'objects') };
+  return {
+    root,
+    manifest: join(root, 'manifest'),
+    wal: join(root, 'wal'),
+    walNew: join(root, 'wal.new'),
+    walOld: join(root, 'wal.old'),
+    objects: join(root, 'objects'),
+  };
 }
 
 /** Names that a store, or its unfinished birth, may have in its directory. */

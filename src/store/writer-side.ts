@@ -25,6 +25,7 @@ export interface WriterSideOptions {
   readonly walDirectory: string;
   readonly ring: SharedArrayBuffer;
   readonly geometry: RingGeometry;
+  readonly maxRecordBytes: number;
   readonly recovered: RecoveredLane;
   /** Next offset by stream id, recovered frames included. */
   readonly nextOffsets: Float64Array;
@@ -79,7 +80,7 @@ export class WriterSide {
         released: recovered.released,
         doorbell: new Doorbell(doorbell),
         clock,
-        maxRecordBytes: settings.maxRecordBytes,
+        maxRecordBytes: options.maxRecordBytes,
         maxQueuedBytes: settings.wal.maxQueuedBytes,
       },
       {

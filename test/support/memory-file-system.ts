@@ -127,6 +127,8 @@ export class MemoryFileSystem implements FileSystem {
     this.removeSync(path);
   }
 
+  removeDirectorySync(): void {}
+
   syncDirectorySync(): void {}
 
   #existing(path: string): MemoryFile {

@@ -111,6 +111,11 @@ export class RecordingFileSystem implements FileSystem {
     await this.#inner.remove(path);
   }
 
+  removeDirectorySync(path: string): void {
+    this.record({ operation: 'remove', path });
+    this.#inner.removeDirectorySync(path);
+  }
+
   syncDirectorySync(path: string): void {
     this.record({ operation: 'syncDirectory', path });
     this.#inner.syncDirectorySync(path);

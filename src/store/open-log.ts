@@ -1,0 +1,119 @@
+/** Opens the WAL: recovers it into a ring, and changes its geometry where another one is asked for. */
+import { systemClock } from '../base/clock.ts';
+import type { FileSystem } from '../base/file-system.ts';
+import type { Coordinator } from '../coordinator/coordinator.ts';
+import { FlushScheduler } from '../flush/scheduler.ts';
+import type { ObjectStoreDescriptor } from '../object/object-store.ts';
+import { allocateRing, type RingGeometry } from '../ring/geometry.ts';
+import type { LaneStart } from '../ring/producer.ts';
+import type { Compression } from '../record/stream-config.ts';
+import { recoverLane, type RecoveredLane, type RecoveryReport } from '../wal/recovery.ts';
+import { createSlotFiles, existingGeometry, rebuildSlotFiles } from '../wal/slot-files.ts';
+import { chooseGeometry, recordBytesMax, sameGeometry } from './geometry.ts';
+import type { Settings } from './options.ts';
+import type { StorePaths } from './paths.ts';
+import type { WorkerPool } from './pool.ts';
+import { replaceWalFolder } from './wal-folder.ts';
+
+export const LANE = 0;
+const NOTHING_FLUSHED: LaneStart = { slotSequence: -1, blockSequence: -1 };
+
+/** What opening for writing has put together so far. */
+export interface OpenedBase {
+  readonly fileSystem: FileSystem;
+  readonly settings: Settings;
+  readonly paths: StorePaths;
+  readonly storeId: Uint8Array;
+  readonly coordinator: Coordinator;
+  readonly pool: WorkerPool;
+  readonly objects: ObjectStoreDescriptor;
+}
+
+/** The log of a store, recovered into its ring. */
+export interface OpenedLog {
+  readonly geometry: RingGeometry;
+  readonly ring: SharedArrayBuffer;
+  readonly recovered: RecoveredLane;
+  /** What recovery found, in the files of the geometry that the store was last used with. */
+  readonly report: RecoveryReport;
+  /** High watermark of every stream. */
+  readonly watermarks: ReadonlyMap<number, number>;
+}
+
+/**
+ * Recovers the log. Where another geometry is asked for than the files have, everything recovered is flushed first, and
+ * the files are made anew: `report` still tells of the old ones.
+ */
+export async function openLog(base: OpenedBase, born: boolean): Promise<OpenedLog> {
+  const { fileSystem, settings, paths, storeId } = base;
+  const existing = born ? existingGeometry(fileSystem, paths.wal, LANE) : undefined;
+  const geometry = chooseGeometry(settings, existing);
+  recordBytesMax(settings, geometry);
+  if (existing === undefined && (!born || settings.salvage)) {
+    await createSlotFiles(fileSystem, paths.wal, storeId, LANE, geometry);
+  }
+  const log = await recoverLog(base, existing ?? geometry);
+  if (existing === undefined || sameGeometry(existing, geometry)) return log;
+  await flushRecovered(base, log);
+  await replaceWalFolder(fileSystem, paths, storeId, LANE, geometry);
+  return { ...(await recoverLog(base, geometry)), report: log.report };
+}
+
+async function recoverLog(base: OpenedBase, geometry: RingGeometry): Promise<OpenedLog> {
+  const { fileSystem, settings, paths, storeId, coordinator } = base;
+  const ring = allocateRing(geometry);
+  const watermarks = await nextOffsetsOf(coordinator);
+  const flushed = (await coordinator.flushedSlots()).find(({ lane }) => lane === LANE) ?? NOTHING_FLUSHED;
+  const recovered = await recoverLane({
+    fileSystem,
+    directory: paths.wal,
+    storeId,
+    lane: LANE,
+    geometry,
+    ring,
+    flushed,
+    nextOffset: (streamId) => watermarks.get(streamId),
+    salvage: settings.salvage,
+  });
+  await rebuildSlotFiles(fileSystem, paths.wal, LANE, geometry, ring, recovered.unusableFiles);
+  return { geometry, ring, recovered, report: recovered.report, watermarks };
+}
+
+/** Moves everything that was recovered into segments, before the store takes its first append. */
+async function flushRecovered(base: OpenedBase, { geometry, ring, recovered }: OpenedLog): Promise<void> {
+  const { coordinator, pool, objects, storeId } = base;
+  const compression = await codecsOf(coordinator);
+  const scheduler = new FlushScheduler({
+    coordinator,
+    runner: pool,
+    objects,
+    storeId,
+    clock: systemClock,
+    compression: () => compression,
+    relative: false,
+    committed: () => undefined,
+    failed: () => undefined,
+    sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+  });
+  for (const slot of recovered.fillings) scheduler.add({ lane: LANE, ring, geometry }, slot, Promise.resolve());
+  await scheduler.drain();
+}
+
+/** High watermark of every stream. */
+async function nextOffsetsOf(coordinator: Coordinator): Promise<Map<number, number>> {
+  const offsets = new Map<number, number>();
+  for (const { streamId } of await coordinator.streams()) {
+    const { nextOffset } = await coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
+    offsets.set(streamId, nextOffset);
+  }
+  return offsets;
+}
+
+/** Streams whose codec is not the default. */
+export async function codecsOf(coordinator: Coordinator): Promise<Map<number, Compression>> {
+  const codecs = new Map<number, Compression>();
+  for (const { streamId, config } of await coordinator.streams()) {
+    if (config.compression !== 'lz4') codecs.set(streamId, config.compression);
+  }
+  return codecs;
+}

@@ -1,0 +1,47 @@
+/**
+ * Changes the folder of the WAL files as a whole, so that a crash at any step leaves either the old files or the new
+ * ones. By then all that the old files held is in segments: losing them late or early makes no difference, mixing them
+ * with the new ones would.
+ */
+import { join } from 'node:path';
+import type { FileSystem } from '../base/file-system.ts';
+import type { RingGeometry } from '../ring/geometry.ts';
+import { createSlotFiles } from '../wal/slot-files.ts';
+import type { StorePaths } from './paths.ts';
+
+/** Puts files of `geometry`, empty, in the place of the present ones, which must hold nothing of value. */
+export async function replaceWalFolder(
+  fileSystem: FileSystem,
+  paths: StorePaths,
+  storeId: Uint8Array,
+  lane: number,
+  geometry: RingGeometry,
+): Promise<void> {
+  removeFolder(fileSystem, paths.walNew);
+  fileSystem.makeDirectorySync(paths.walNew);
+  await createSlotFiles(fileSystem, paths.walNew, storeId, lane, geometry);
+  fileSystem.syncDirectorySync(paths.walNew);
+  fileSystem.renameSync(paths.wal, paths.walOld);
+  fileSystem.syncDirectorySync(paths.root);
+  fileSystem.renameSync(paths.walNew, paths.wal);
+  fileSystem.syncDirectorySync(paths.root);
+  removeFolder(fileSystem, paths.walOld);
+}
+
+/** At open: finishes a replacement that a crash cut short, or takes it back. */
+export function settleWalFolder(fileSystem: FileSystem, paths: StorePaths): void {
+  const isThere = (path: string): boolean => fileSystem.statSync(path) !== undefined;
+  // Only between the two renames is there no folder of the right name; the new one is complete then.
+  if (!isThere(paths.wal) && isThere(paths.walOld)) {
+    fileSystem.renameSync(isThere(paths.walNew) ? paths.walNew : paths.walOld, paths.wal);
+    fileSystem.syncDirectorySync(paths.root);
+  }
+  removeFolder(fileSystem, paths.walNew);
+  removeFolder(fileSystem, paths.walOld);
+}
+
+function removeFolder(fileSystem: FileSystem, path: string): void {
+  if (fileSystem.statSync(path) === undefined) return;
+  for (const name of fileSystem.listSync(path)) fileSystem.removeSync(join(path, name));
+  fileSystem.removeDirectorySync(path);
+}
