@@ -1,5 +1,6 @@
 /** The composition root: picks implementations and opens them in the order that recovery needs. */
-import { availableParallelism } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { resolve } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
@@ -7,6 +8,7 @@ import { NodeFileSystem } from '../base/node-file-system.ts';
 import { systemRandom } from '../base/random.ts';
 import { Signal } from '../base/signal.ts';
 import { loadChecksum } from '../codec/checksum.ts';
+import { CompactionAgent } from '../compaction/agent.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { openEmbeddedCoordinator } from '../coordinator/embedded-coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
@@ -73,7 +75,7 @@ async function openFollower(fileSystem: FileSystem, settings: Settings, paths: S
       { details: { directory: paths.root } },
     );
   }
-  const coordinator = await openManifest(fileSystem, paths, storeId, true);
+  const coordinator = await openManifest(fileSystem, settings, paths, storeId);
   return new Store({
     settings,
     storeId,
@@ -84,6 +86,7 @@ async function openFollower(fileSystem: FileSystem, settings: Settings, paths: S
     writer: undefined,
     lock: undefined,
     closePool: async () => undefined,
+    compaction: undefined,
     recovery: undefined,
     recovered: new Map(),
     compression: new Map(),
@@ -102,12 +105,12 @@ async function openWritable(
   else settleWalFolder(fileSystem, paths);
   const opened: (() => Promise<void>)[] = [];
   try {
-    const coordinator = await openManifest(fileSystem, paths, storeId, false);
+    const coordinator = await openManifest(fileSystem, settings, paths, storeId);
     opened.push(() => coordinator.close());
     const { objects, descriptor } = await openObjects(fileSystem, settings, paths);
     opened.push(() => objects.close());
     await removeUnfinished(coordinator, objects);
-    const pool = new WorkerPool(Math.max(2, availableParallelism() - 1));
+    const pool = new WorkerPool(Math.max(2, availableParallelism() - 1), settings.compaction.maxConcurrentJobs);
     opened.push(() => pool.close());
     const base = { fileSystem, settings, paths, storeId, coordinator, pool, objects: descriptor };
     const log = await openLog(base, known !== undefined);
@@ -151,6 +154,16 @@ async function assemble(base: OpenedBase, log: OpenedLog, objects: ObjectStore, 
     writer,
     lock,
     closePool: () => pool.close(),
+    compaction: new CompactionAgent({
+      coordinator,
+      runner: pool,
+      objects: base.objects,
+      storeId,
+      clock: systemClock,
+      sleep: (milliseconds, signal) => sleep(milliseconds, undefined, signal === undefined ? {} : { signal }),
+      settings: settings.compaction,
+      worker: `${hostname()}:${process.pid}`,
+    }),
     recovery: log.report,
     recovered: streams,
     compression,
@@ -159,9 +172,9 @@ async function assemble(base: OpenedBase, log: OpenedLog, objects: ObjectStore, 
 
 function openManifest(
   fileSystem: FileSystem,
+  settings: Settings,
   paths: StorePaths,
   storeId: Uint8Array,
-  readOnly: boolean,
 ): Promise<Coordinator> {
   return openEmbeddedCoordinator({
     fileSystem,
@@ -169,7 +182,8 @@ function openManifest(
     storeId,
     clock: systemClock,
     random: systemRandom,
-    readOnly,
+    readOnly: settings.readOnly,
+    times: { deleteGrace: settings.compaction.deleteGrace },
   });
 }
 

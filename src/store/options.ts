@@ -9,6 +9,7 @@ import {
   SLOTS_MAX,
   SLOTS_MIN,
 } from '../limits/limits.ts';
+import { type CompactionOptions, type CompactionSettings, compactionSettings } from '../compaction/settings.ts';
 import type { ObjectStoreComponent } from '../object/object-store.ts';
 import { TRACKING_SETTINGS_DEFAULT, type TrackingSettings } from '../stream/tracking-policy.ts';
 
@@ -48,6 +49,8 @@ export interface OpenOptions {
   readonly cacheBytes?: number;
   /** Consumer offsets: `budget` 0.05 of user bytes, `maxInterval` 5,000 ms. */
   readonly tracking?: Partial<TrackingSettings>;
+  /** Background compaction, on by default; `false` leaves it to `store.compact()`. See `docs/compaction.md`. */
+  readonly compaction?: CompactionOptions | false;
 }
 
 /** The options with every default filled in, but for those whose default is what an existing store has. */
@@ -64,6 +67,9 @@ export interface Settings {
   readonly maxRecordBytes: number | undefined;
   readonly cacheBytes: number;
   readonly tracking: TrackingSettings;
+  readonly compaction: CompactionSettings;
+  /** Whether compaction looks for work by itself. */
+  readonly compactInBackground: boolean;
 }
 
 const OPTION_NAMES = new Set([
@@ -75,6 +81,7 @@ const OPTION_NAMES = new Set([
   'maxRecordBytes',
   'cacheBytes',
   'tracking',
+  'compaction',
 ]);
 const TRACKING_OPTION_NAMES = new Set(['budget', 'maxInterval']);
 const WAL_OPTION_NAMES = new Set(['slots', 'slotBytes', 'flushInterval', 'maxQueuedBytes']);
@@ -104,6 +111,8 @@ export function settingsOf(input: string | OpenOptions): Settings {
     maxRecordBytes: optional('maxRecordBytes', options.maxRecordBytes, 1, SLOT_BYTES_MAX),
     cacheBytes: whole('cacheBytes', options.cacheBytes, CACHE_BYTES_DEFAULT, 0, Number.MAX_SAFE_INTEGER),
     tracking: trackingOf(options.tracking ?? {}),
+    compaction: compactionSettings(options.compaction === false ? {} : options.compaction),
+    compactInBackground: options.compaction !== false,
   };
 }
 

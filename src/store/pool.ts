@@ -2,6 +2,7 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { unpackError } from '../errors/millrace-error.ts';
+import type { CompactionRunner, RewriteJob, RewriteResult } from '../compaction/rewrite-job.ts';
 import type { FlushedSegment, FlushJob } from '../flush/flush-job.ts';
 import type { JobAnswer, JobRunner } from '../flush/job-runner.ts';
 import { workerFiles } from '../thread/worker-files.ts';
@@ -9,27 +10,42 @@ import { workerFiles } from '../thread/worker-files.ts';
 /** Idle workers end after this; the next job starts new ones. */
 const IDLE_TIMEOUT = 30_000;
 
-export class WorkerPool implements JobRunner {
-  readonly #pool: Piscina;
+/** Two pools: a flush frees the ring that appends wait for, and never queues behind a merge. */
+export class WorkerPool implements JobRunner, CompactionRunner {
+  readonly #flushes: Piscina;
+  readonly #rewrites: Piscina;
 
-  constructor(threads: number) {
-    this.#pool = new Piscina({
-      filename: fileURLToPath(workerFiles.pool),
-      name: 'run',
-      minThreads: 0,
-      maxThreads: threads,
-      idleTimeout: IDLE_TIMEOUT,
-      concurrentTasksPerWorker: 1,
-    });
+  constructor(flushThreads: number, rewriteThreads: number) {
+    this.#flushes = startPool(flushThreads);
+    this.#rewrites = startPool(rewriteThreads);
   }
 
-  async flush(job: FlushJob): Promise<FlushedSegment> {
-    const answer = (await this.#pool.run(job)) as JobAnswer<FlushedSegment>;
-    if (!answer.ok) throw unpackError(answer.error);
-    return answer.value;
+  flush(job: FlushJob): Promise<FlushedSegment> {
+    return runJob(this.#flushes, job);
+  }
+
+  rewrite(job: RewriteJob): Promise<RewriteResult> {
+    return runJob(this.#rewrites, job);
   }
 
   async close(): Promise<void> {
-    await this.#pool.close();
+    await Promise.all([this.#flushes.close(), this.#rewrites.close()]);
   }
+}
+
+function startPool(threads: number): Piscina {
+  return new Piscina({
+    filename: fileURLToPath(workerFiles.pool),
+    name: 'run',
+    minThreads: 0,
+    maxThreads: threads,
+    idleTimeout: IDLE_TIMEOUT,
+    concurrentTasksPerWorker: 1,
+  });
+}
+
+async function runJob<T>(pool: Piscina, job: FlushJob | RewriteJob): Promise<T> {
+  const answer = (await pool.run(job)) as JobAnswer<T>;
+  if (!answer.ok) throw unpackError(answer.error);
+  return answer.value;
 }

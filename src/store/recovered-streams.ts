@@ -1,7 +1,6 @@
 /** What the WAL says of each stream behind its segments, gathered once at open. */
-import { FRAME_KIND } from '../record/frame-format.ts';
 import { trackingIn } from '../record/tracking-frames.ts';
-import { TRACKING_ENTRY, type TrackingEntry } from '../record/tracking-format.ts';
+import type { TrackingEntry } from '../record/tracking-format.ts';
 import type { RecoveredFrame } from '../wal/recovery.ts';
 
 export interface RecoveredStream {
@@ -18,14 +17,9 @@ export function recoveredStreams(
   const view = new DataView(ring);
   const streams = new Map<number, RecoveredStream>();
   for (const { header, at } of frames) {
-    const { streamId, firstOffset, offsetSpan, epoch, kind } = header;
+    const { streamId, firstOffset, offsetSpan, epoch } = header;
     const stream = streams.get(streamId) ?? { nextOffset: 0, epoch: 0, tracking: [] };
     streams.set(streamId, stream);
-    if (kind === FRAME_KIND.truncation) {
-      stream.tracking = stream.tracking.filter(
-        (entry) => entry.type !== TRACKING_ENTRY.publisher || entry.offset < firstOffset,
-      );
-    }
     stream.nextOffset = firstOffset + offsetSpan;
     stream.epoch = Math.max(stream.epoch, epoch);
     stream.tracking.push(...trackingIn(view, at, header));

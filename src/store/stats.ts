@@ -1,4 +1,5 @@
 /** What `store.stats()` tells: plain data, safe to print or send. */
+import type { CompactionCounters } from '../compaction/counters.ts';
 import type { CoordinatorStats } from '../coordinator/coordinator.ts';
 import type { FlushCounters } from '../flush/scheduler.ts';
 import type { RecoveryReport } from '../wal/recovery.ts';
@@ -31,6 +32,7 @@ export interface StoreStats {
       }
     | undefined;
   readonly flush: Readonly<FlushCounters> | undefined;
+  readonly compaction: Readonly<CompactionCounters> | undefined;
   /** What opening found in the WAL. */
   readonly recovery: RecoveryReport | undefined;
 }
@@ -52,6 +54,7 @@ export async function statsOf(parts: StoreParts): Promise<StoreStats> {
       failure: writer.lane.failure?.code,
     },
     flush: writer && { ...writer.flush.counters },
+    compaction: parts.compaction && { ...parts.compaction.counters },
     recovery,
   };
 }

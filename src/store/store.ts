@@ -1,6 +1,8 @@
 /** A store as users hold it. */
+import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { type Signal } from '../base/signal.ts';
+import type { CompactionAgent, CompactRequest, CompactSummary } from '../compaction/agent.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStore } from '../object/object-store.ts';
@@ -31,6 +33,8 @@ export interface StoreParts {
   readonly writer: WriterSide | undefined;
   readonly lock: StoreLock | undefined;
   readonly closePool: () => Promise<void>;
+  /** Absent in a read-only store. */
+  readonly compaction: CompactionAgent | undefined;
   /** What recovery found; `undefined` in a read-only store. */
   readonly recovery: RecoveryReport | undefined;
   /** Streams with frames in the WAL at open. */
@@ -45,8 +49,9 @@ const REFRESH_INTERVAL = 100;
 export class Store implements AsyncDisposable {
   readonly #parts: StoreParts;
   readonly #segments: SegmentAccess;
-  readonly #streams = new Map<string, Stream>();
-  readonly #opening = new Map<string, Promise<Stream>>();
+  readonly #streams = new Map<string, { readonly streamId: number; readonly stream: Stream }>();
+  /** The last opening or deletion of each name that is under way. */
+  readonly #turns = new Map<string, Promise<unknown>>();
   readonly #context: StreamContext;
   readonly #janitor: Janitor | undefined;
   readonly #refresh: NodeJS.Timeout | undefined;
@@ -70,6 +75,7 @@ export class Store implements AsyncDisposable {
     } else {
       this.#janitor = new Janitor(parts.coordinator, parts.objects);
       this.#janitor.start();
+      if (parts.settings.compactInBackground) parts.compaction?.start();
     }
   }
 
@@ -81,8 +87,7 @@ export class Store implements AsyncDisposable {
     this.#check();
     checkStreamName(name);
     const config = configOf(options);
-    const known = this.#streams.get(name);
-    const stream = known ?? (await this.#open(name, config));
+    const stream = await this.#inTurn(name, () => this.#open(name, config));
     if (Object.keys(options).length > 0 && this.#parts.writer !== undefined) {
       const wanted = configOf(options, stream.config);
       if (JSON.stringify(wanted) !== JSON.stringify(stream.config)) await stream.configure(options);
@@ -102,21 +107,39 @@ export class Store implements AsyncDisposable {
     this.#check();
     checkStreamName(name);
     const writer = this.#writer();
-    const description = await this.#parts.coordinator.findStream(name);
-    if (description === undefined) return false;
-    this.#streams.get(name)?.markDeleted();
-    this.#streams.delete(name);
-    const deleted = await this.#parts.coordinator.deleteStream(description.streamId);
-    writer.lane.memtable.dropStream(description.streamId);
-    writer.trackers.close(description.streamId);
-    this.#parts.compression.delete(description.streamId);
-    return deleted;
+    return this.#inTurn(name, () => this.#delete(name, writer));
   }
 
   /** Resolves when everything acknowledged so far is in segments. */
   async flush(): Promise<void> {
     this.#check();
     await this.#writer().flushAll();
+  }
+
+  /**
+   * Runs compaction until nothing is due: retention, merges, key compaction, deadlines, deletion of what nobody reads any
+   * more. `stream`: only objects that hold it. `force`: whatever their ages and ratios.
+   */
+  async compact(request: CompactRequest = {}): Promise<CompactSummary> {
+    this.#check();
+    this.#writer();
+    const { compaction } = this.#parts;
+    assert(compaction !== undefined && this.#janitor !== undefined, 'a writable store compacts');
+    await this.#janitor.round();
+    const summary = await compaction.compact(request);
+    await this.#janitor.round();
+    return summary;
+  }
+
+  /** Starts no compaction job in the background until `resumeCompaction`; running ones go on, and so does `compact`. */
+  pauseCompaction(): void {
+    this.#writer();
+    this.#parts.compaction?.pause();
+  }
+
+  resumeCompaction(): void {
+    this.#writer();
+    this.#parts.compaction?.resume();
   }
 
   /** Checks every invariant, and every byte of every segment against its checksums. */
@@ -147,6 +170,7 @@ export class Store implements AsyncDisposable {
     progress.notify();
     try {
       await this.#janitor?.stop();
+      await this.#parts.compaction?.stop();
       await writer?.close();
     } finally {
       await closePool();
@@ -156,16 +180,39 @@ export class Store implements AsyncDisposable {
     }
   }
 
-  #open(name: string, config: ReturnType<typeof configOf>): Promise<Stream> {
-    const opening = this.#opening.get(name);
-    if (opening !== undefined) return opening;
-    const made = this.#make(name, config).finally(() => this.#opening.delete(name));
-    this.#opening.set(name, made);
-    return made;
+  /** Openings and deletions of one name happen one after the other: a handle must not outlive its stream unnoticed. */
+  #inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const turn = (this.#turns.get(name) ?? Promise.resolve()).then(work);
+    const settled = turn.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#turns.set(name, settled);
+    void settled.then(() => {
+      if (this.#turns.get(name) === settled) this.#turns.delete(name);
+    });
+    return turn;
   }
 
-  async #make(name: string, config: ReturnType<typeof configOf>): Promise<Stream> {
-    const { coordinator, writer, compression } = this.#parts;
+  async #delete(name: string, writer: WriterSide): Promise<boolean> {
+    const { coordinator, compression, progress } = this.#parts;
+    const description = await coordinator.findStream(name);
+    if (description === undefined) return false;
+    const { streamId } = description;
+    this.#streams.get(name)?.stream.markDeleted();
+    this.#streams.delete(name);
+    const deleted = await coordinator.deleteStream(streamId);
+    writer.lane.memtable.dropStream(streamId);
+    writer.trackers.close(streamId);
+    compression.delete(streamId);
+    progress.notify();
+    return deleted;
+  }
+
+  async #open(name: string, config: ReturnType<typeof configOf>): Promise<Stream> {
+    const { coordinator, writer } = this.#parts;
+    const known = this.#streams.get(name);
+    if (known !== undefined && writer !== undefined) return known.stream;
     const description =
       writer === undefined ? await coordinator.findStream(name) : (await coordinator.createStream(name, config)).stream;
     if (description === undefined) {
@@ -173,8 +220,18 @@ export class Store implements AsyncDisposable {
         details: { stream: name },
       });
     }
-    const { streamId } = description;
-    if (description.config.compression !== 'lz4') compression.set(streamId, description.config.compression);
+    // To a reader the writer's deletions come unannounced.
+    if (known?.streamId === description.streamId) return known.stream;
+    known?.stream.markDeleted();
+    const stream = await this.#make(description);
+    this.#streams.set(name, { streamId: description.streamId, stream });
+    return stream;
+  }
+
+  async #make(description: StreamDescription): Promise<Stream> {
+    const { coordinator, writer, compression } = this.#parts;
+    const { streamId, config } = description;
+    if (config.compression !== 'lz4') compression.set(streamId, config.compression);
     const { nextOffset } = await coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
     const { epoch } = await coordinator.streamTotals(streamId);
     const recovered = this.#parts.recovered.get(streamId);
@@ -183,11 +240,10 @@ export class Store implements AsyncDisposable {
       nextOffset: recovered?.nextOffset ?? nextOffset,
       epoch: Math.max(epoch, recovered?.epoch ?? 0),
       userBytes: 0,
+      trackingBytes: 0,
     };
     const tracker = writer && (await writer.trackers.open(state, this.#segments, recovered?.tracking ?? []));
-    const stream = new Stream(description, state, this.#context, tracker);
-    this.#streams.set(name, stream);
-    return stream;
+    return new Stream(description, state, this.#context, tracker);
   }
 
   #makeContext(): StreamContext {
@@ -215,7 +271,8 @@ export class Store implements AsyncDisposable {
         truncations.add(streamId, nextOffset);
         progress.notify();
       },
-      unflushedTotals: (streamId) => lane?.memtable.totals(streamId, lane.durableEnd) ?? { records: 0, userBytes: 0 },
+      unflushedTotals: (streamId, from) =>
+        lane?.memtable.totals(streamId, from, lane.durableEnd) ?? { records: 0, userBytes: 0 },
       flush: () => this.flush(),
       configured: ({ streamId, config }) => {
         if (config.compression === 'lz4') compression.delete(streamId);

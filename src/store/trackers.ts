@@ -1,21 +1,21 @@
 /** The trackers of all open streams: made with a stream, asked for snapshots by the flush, written out at the end. */
 import type { Clock } from '../base/clock.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
-import { FRAME_KIND } from '../record/frame-format.ts';
+import type { TrackingSnapshot } from '../flush/flush-job.ts';
 import type { TrackingEntry } from '../record/tracking-format.ts';
 import type { WritableStreamState } from '../stream/frame-appender.ts';
 import type { Lane } from '../stream/lane.ts';
 import type { SegmentAccess } from '../stream/segment-access.ts';
 import { loadTracking } from '../stream/tracking-loader.ts';
 import type { TrackingSettings } from '../stream/tracking-policy.ts';
-import { StreamTracker, type TrackerStats } from '../stream/tracker.ts';
+import { StreamTracker, type TrackerHost, type TrackerStats } from '../stream/tracker.ts';
 
 export class Trackers {
   readonly #coordinator: Coordinator;
   readonly #lane: () => Lane;
   readonly #clock: Clock;
   readonly #settings: TrackingSettings;
-  readonly #trackers = new Map<number, StreamTracker>();
+  readonly #open = new Map<number, { readonly stream: WritableStreamState; readonly tracker: StreamTracker }>();
 
   constructor(coordinator: Coordinator, lane: () => Lane, clock: Clock, settings: TrackingSettings) {
     this.#coordinator = coordinator;
@@ -30,11 +30,11 @@ export class Trackers {
     segments: SegmentAccess,
     recovered: readonly TrackingEntry[],
   ): Promise<StreamTracker> {
-    const state = await loadTracking(this.#coordinator, segments, stream.streamId, recovered);
-    const tracker = new StreamTracker(state, stream, {
+    const { state, debt } = await loadTracking(this.#coordinator, segments, stream.streamId, recovered);
+    const host: TrackerHost = {
       clock: this.#clock,
       settings: this.#settings,
-      write: (content) => this.#lane().appendControl(stream, FRAME_KIND.tracking, content),
+      write: (source) => this.#lane().appendTracking(stream, source),
       later: (milliseconds, callback) => {
         const timer = setTimeout(callback, milliseconds);
         timer.unref();
@@ -42,36 +42,47 @@ export class Trackers {
           clearTimeout(timer);
         };
       },
-    });
-    this.#trackers.set(stream.streamId, tracker);
+    };
+    const tracker = new StreamTracker(state, stream, host, debt);
+    this.#open.set(stream.streamId, { stream, tracker });
     return tracker;
   }
 
   /** Snapshots that are worth writing, as of now. */
-  takeSnapshots(): Map<number, Uint8Array> {
-    const snapshots = new Map<number, Uint8Array>();
-    for (const [streamId, tracker] of this.#trackers) {
-      const snapshot = tracker.takeSnapshot();
-      if (snapshot !== undefined) snapshots.set(streamId, snapshot);
+  takeSnapshots(): Map<number, TrackingSnapshot> {
+    const snapshots = new Map<number, TrackingSnapshot>();
+    for (const [streamId, { stream, tracker }] of this.#open) {
+      const entries = tracker.takeSnapshot();
+      if (entries === undefined) continue;
+      snapshots.set(streamId, { entries, nextOffset: stream.nextOffset, epoch: stream.epoch });
     }
     return snapshots;
   }
 
+  /** The log of the stream starts at `firstOffset` now. */
+  async trimmed(streamId: number, firstOffset: number): Promise<void> {
+    if (!this.#open.has(streamId)) return;
+    const [oldest] = await this.#coordinator.findTrackingRuns(streamId);
+    // Runs below the log start are kept for the newest snapshot, or for all tracking where there is none.
+    const held = oldest !== undefined && oldest.records > 0 && oldest.endOffset <= firstOffset;
+    this.#open.get(streamId)?.tracker.trimmed(firstOffset, held);
+  }
+
   /** Writes everything that has gathered; resolves when it is durable. */
   async flush(): Promise<void> {
-    await Promise.all([...this.#trackers.values()].map((tracker) => tracker.flush()));
+    await Promise.all([...this.#open.values()].map(({ tracker }) => tracker.flush()));
   }
 
   close(streamId: number): void {
-    this.#trackers.get(streamId)?.discard();
-    this.#trackers.delete(streamId);
+    this.#open.get(streamId)?.tracker.discard();
+    this.#open.delete(streamId);
   }
 
   discard(): void {
-    for (const tracker of this.#trackers.values()) tracker.discard();
+    for (const { tracker } of this.#open.values()) tracker.discard();
   }
 
   stats(): Map<number, TrackerStats> {
-    return new Map([...this.#trackers].map(([streamId, tracker]) => [streamId, tracker.stats()]));
+    return new Map([...this.#open].map(([streamId, { tracker }]) => [streamId, tracker.stats()]));
   }
 }
