@@ -19,7 +19,7 @@ const CONFIGS: readonly Partial<StreamConfig>[] = [
 ];
 
 type Step =
-  | { readonly type: 'append'; readonly parts: readonly Draft[] }
+  | { readonly type: 'append'; readonly relative: boolean; readonly parts: readonly Draft[] }
   | { readonly type: 'trim'; readonly stream: number; readonly share: number }
   | { readonly type: 'truncate'; readonly stream: number; readonly share: number }
   | { readonly type: 'delete'; readonly stream: number }
@@ -46,7 +46,11 @@ const draft: fc.Arbitrary<Draft> = fc.record({
 });
 const stream = fc.nat(CONFIGS.length - 1);
 const share = fc.double({ min: 0, max: 1, noNaN: true });
-const append = fc.record({ type: fc.constant('append' as const), parts: fc.array(draft, { minLength: 1, maxLength: 5 }) });
+const append = fc.record({
+  type: fc.constant('append' as const),
+  relative: fc.boolean(),
+  parts: fc.array(draft, { minLength: 1, maxLength: 5 }),
+});
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: append },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('trim' as const), stream, share }) },
@@ -74,7 +78,7 @@ class Model {
   async run(step: Step): Promise<void> {
     const { world } = this;
     switch (step.type) {
-      case 'append': return this.#append(step.parts);
+      case 'append': return this.#append(step.parts, step.relative);
       case 'wait': return world.clock.advance(step.days * DAY);
       case 'compact': return this.#compact(step.force);
       case 'delete': {
@@ -102,7 +106,7 @@ class Model {
     return this.ids[index] as number;
   }
 
-  async #append(drafts: readonly Draft[]): Promise<void> {
+  async #append(drafts: readonly Draft[], relative: boolean): Promise<void> {
     this.#appends += 1;
     const parts = new Map<number, Part>();
     for (const { stream, records, size, frameRecords, chunkFrames, tracking } of drafts) {
@@ -118,7 +122,8 @@ class Model {
       parts.set(streamId, { streamId, records: written, frameRecords, chunkFrames, epoch, ...tracked });
     }
     if (parts.size === 0) return;
-    await this.world.append(...[...parts.values()].sort((left, right) => left.streamId - right.streamId));
+    const ordered = [...parts.values()].sort((left, right) => left.streamId - right.streamId);
+    await (relative ? this.world.appendRelative(...ordered) : this.world.append(...ordered));
   }
 
   async #compact(force: boolean): Promise<void> {

@@ -5,6 +5,7 @@ import { ManualClock } from '../../src/base/clock.ts';
 import { SeededRandom } from '../../src/base/random.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { CompactionAgent } from '../../src/compaction/agent.ts';
+import type { JobEnvironment } from '../../src/compaction/job-run.ts';
 import type { Sleep } from '../../src/compaction/pace.ts';
 import { type RewriteEnvironment, runRewriteJob } from '../../src/compaction/rewrite.ts';
 import type { RewriteJob, RewriteResult } from '../../src/compaction/rewrite-job.ts';
@@ -111,7 +112,16 @@ export class World {
   }
 
   /** Writes and commits one object of appends; its parts come by stream. */
-  async append(...parts: readonly Part[]): Promise<string> {
+  append(...parts: readonly Part[]): Promise<string> {
+    return this.#commit(parts, false);
+  }
+
+  /** As `append`, with offsets that the coordinator assigns. */
+  appendRelative(...parts: readonly Part[]): Promise<string> {
+    return this.#commit(parts, true);
+  }
+
+  async #commit(parts: readonly Part[], relative: boolean): Promise<string> {
     const { keys } = await this.coordinator.reserveObjects(1);
     const key = keys[0] as string;
     const facts = { storeId: STORE_ID, objectKey: key, createdAt: this.clock.now() };
@@ -119,7 +129,7 @@ export class World {
     const snapshots: boolean[] = [];
     for (const part of parts) {
       const { nextOffset } = await this.coordinator.findRuns(part.streamId, 0, { maxRuns: 1, maxBytes: 1 });
-      await writePart(writer, part, nextOffset, this.clock.now());
+      await writePart(writer, part, relative ? 0 : nextOffset, this.clock.now(), relative);
       snapshots.push(part.snapshot ?? false);
     }
     const { bytes, checksum, runs } = await writer.finish();
@@ -129,21 +139,27 @@ export class World {
       bytes,
       checksum: checksum.toString(16).padStart(16, '0'),
       runs: commitRuns,
+      relative,
     });
     return key;
   }
 
-  agent(options: CompactionOptions = {}, worker = 'tester'): CompactionAgent {
-    return new CompactionAgent({
+  agent(options: CompactionOptions = {}, environment: Partial<JobEnvironment> = {}): CompactionAgent {
+    return new CompactionAgent({ ...this.jobEnvironment(), settings: compactionSettings(options), ...environment });
+  }
+
+  jobEnvironment(): JobEnvironment {
+    return {
       coordinator: this.coordinator,
       runner: { rewrite: (job) => this.rewrite(job) },
       objects: { module: 'memory:', options: {} },
       storeId: STORE_ID,
       clock: this.clock,
       sleep: this.sleep,
-      settings: compactionSettings(options),
-      worker,
-    });
+      settings: compactionSettings(),
+      worker: 'tester',
+      signal: new AbortController().signal,
+    };
   }
 
   /** As a pool worker does it, messages included. */
@@ -222,6 +238,15 @@ export class World {
     await this.coordinator.confirmDeleted(await this.memory.delete(keys));
   }
 
+  /** Whether the bytes of `text` lie anywhere in the object store. Only streams without compression can be asked. */
+  async holds(text: string): Promise<boolean> {
+    for (const key of await this.storedKeys()) {
+      const size = (await this.memory.size(key)) ?? 0;
+      if (Buffer.from(await this.memory.read(key, 0, size)).includes(text)) return true;
+    }
+    return false;
+  }
+
   async storedKeys(): Promise<string[]> {
     const keys: string[] = [];
     for await (const { key } of this.memory.list()) keys.push(key);
@@ -247,10 +272,16 @@ export class World {
   }
 }
 
-async function writePart(writer: SegmentWriter, part: Part, firstOffset: number, now: number): Promise<void> {
+async function writePart(
+  writer: SegmentWriter,
+  part: Part,
+  firstOffset: number,
+  now: number,
+  relative: boolean,
+): Promise<void> {
   const { streamId, records = [], tracking, snapshot = false, compression = 'lz4' } = part;
   const entries = tracking === undefined ? undefined : encodeTracking(tracking);
-  writer.beginRun(streamId, firstOffset);
+  writer.beginRun(streamId, firstOffset, { relative });
   const nothing = { offsetSpan: 0, recordCount: 0, epoch: part.epoch ?? 0, firstTimestamp: 0, lastTimestamp: 0, userBytes: 0 };
   if (entries !== undefined && (snapshot || records.length === 0)) {
     const type = snapshot ? CHUNK_TYPE.trackingSnapshot : CHUNK_TYPE.trackingDelta;
