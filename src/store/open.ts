@@ -160,7 +160,7 @@ async function assemble(base: OpenedBase, log: OpenedLog, objects: ObjectStore, 
       objects: base.objects,
       storeId,
       clock: systemClock,
-      sleep: (milliseconds, signal) => sleep(milliseconds, undefined, signal === undefined ? {} : { signal }),
+      sleep: pause,
       settings: settings.compaction,
       worker: `${hostname()}:${process.pid}`,
     }),
@@ -185,6 +185,12 @@ function openManifest(
     readOnly: settings.readOnly,
     times: { deleteGrace: settings.compaction.deleteGrace },
   });
+}
+
+/** Ends early when aborted, and keeps no process alive. */
+async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  const options = signal === undefined ? { ref: false } : { ref: false, signal };
+  await sleep(milliseconds, undefined, options).catch(() => undefined);
 }
 
 /** Next offset by stream id, frames of the WAL included. */
