@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { ManualClock } from '../../src/base/clock.ts';
-import type { CommitRun, Coordinator, CoordinatorTimes, ObjectCommit } from '../../src/coordinator/coordinator.ts';
+import type {
+  CommitRun,
+  Coordinator,
+  CoordinatorTimes,
+  ObjectCommit,
+  RunReference,
+} from '../../src/coordinator/coordinator.ts';
 import type { CommitJob, Job } from '../../src/coordinator/job.ts';
 import { isMillraceError } from '../../src/errors/millrace-error.ts';
 import type { Retention } from '../../src/record/stream-config.ts';
@@ -45,10 +51,14 @@ export interface Step {
 }
 
 const number = fc.nat({ max: 1000 });
-export const steps: fc.Arbitrary<Step[]> = fc.array(
-  fc.record({ kind: fc.constantFrom(...STEP_KINDS), a: number, b: number, c: number }),
-  { minLength: 1, maxLength: 120, size: 'max' },
-);
+const PROLOGUE: readonly Step[] = [0, 1, 2].map((a) => ({ kind: 'create', a, b: 0, c: 0 }));
+export const steps: fc.Arbitrary<Step[]> = fc
+  .array(fc.record({ kind: fc.constantFrom(...STEP_KINDS), a: number, b: number, c: number }), {
+    minLength: 1,
+    maxLength: 120,
+    size: 'max',
+  })
+  .map((history) => [...PROLOGUE, ...history]);
 
 const NAMES = ['a', 'b', 'c', 'd'];
 const RETENTIONS: readonly Retention[] = [{}, { maxBytes: 150 }, { maxAge: 3000 }, { maxBytes: 0, maxAge: 100 }];
@@ -64,6 +74,10 @@ async function outcome<Value>(work: () => Value | Promise<Value>): Promise<{ val
   }
 }
 
+function nameOf({ objectKey, byteOffset }: RunReference): string {
+  return `${objectKey} ${byteOffset}`;
+}
+
 export class History {
   readonly #model: CoordinatorModel;
   readonly #clock: ManualClock;
@@ -72,6 +86,8 @@ export class History {
   readonly #commits: ObjectCommit[] = [];
   readonly #jobs: Job[] = [];
   readonly #jobCommits: CommitJob[] = [];
+  /** By job and run: where the run stood in its stream when the job was claimed. */
+  readonly #places = new Map<string, number>();
   #slotSequence = 0;
 
   constructor(
@@ -194,7 +210,8 @@ export class History {
   }
 
   async claim({ a, b }: Step): Promise<void> {
-    const keys = [...this.#model.objects.keys()];
+    const live = [...this.#model.objects.values()].filter(({ state }) => state === 'committed' || a % 11 === 10);
+    const keys = live.map(({ key }) => key);
     const chosen = new Set<string>();
     for (let index = 0; index <= b % 4; index += 1) {
       const key = keys[(a + index) % Math.max(1, keys.length)];
@@ -207,6 +224,9 @@ export class History {
     if (job === undefined) return;
     this.#model.claimed(job.jobId, job.token, inputKeys, LEASE);
     this.#jobs.push(job);
+    for (const { runs } of this.#model.streams.values()) {
+      for (const [place, run] of runs.entries()) this.#places.set(`${job.jobId} ${nameOf(run)}`, place);
+    }
   }
 
   async commitJob({ a, b }: Step): Promise<void> {
@@ -215,7 +235,8 @@ export class History {
     if (b % 5 > 0 || repeated === undefined) {
       const job = this.#jobs[a % Math.max(1, this.#jobs.length)];
       if (job === undefined) return;
-      const output = mergedOutput(job, await this.#key(1));
+      const place = (run: RunReference): number => this.#places.get(`${job.jobId} ${nameOf(run)}`)!;
+      const output = mergedOutput(job, await this.#key(1), place);
       const outputs = output.runs.length === 0 ? [] : [output];
       commit = { jobId: job.jobId, token: job.token, outputs, dropped: [] };
     }

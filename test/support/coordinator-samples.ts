@@ -79,26 +79,30 @@ export async function allRuns(coordinator: Coordinator, streamId: number): Promi
 
 /**
  * The output that merges all inputs of a job into one object: runs that follow each other become one, in the order of
- * stream and offset.
+ * stream and offset. `place` is each run's index in its stream, for streams where offsets alone do not tell the order.
  */
-export function mergedOutput(job: Job, key: string): JobOutput {
+export function mergedOutput(job: Job, key: string, place?: (run: FoundRun) => number): JobOutput {
   const runs = job.inputs.flatMap((input) => input.runs);
+  const follows = (before: FoundRun, run: FoundRun): boolean =>
+    before.streamId === run.streamId &&
+    (place === undefined ? before.endOffset === run.firstOffset : place(before) + 1 === place(run));
   runs.sort(
     (left, right) =>
-      left.streamId - right.streamId || left.firstOffset - right.firstOffset || left.endOffset - right.endOffset,
+      left.streamId - right.streamId ||
+      (place === undefined ? left.firstOffset - right.firstOffset : place(left) - place(right)),
   );
   const merged: JobRun[] = [];
-  let position = 64;
-  for (const run of runs) {
-    const before = merged[merged.length - 1];
+  for (const [index, run] of runs.entries()) {
     const parents = [{ objectKey: run.objectKey, byteOffset: run.byteOffset }];
-    if (before?.streamId === run.streamId && before.nextOffset === run.firstOffset) {
-      merged[merged.length - 1] = joined(before, run, parents);
+    const before = index === 0 ? undefined : runs[index - 1]!;
+    if (before !== undefined && follows(before, run)) {
+      merged.push(joined(merged.pop()!, run, parents));
     } else {
       const { objectKey: _key, endOffset: _end, ...facts } = run;
       merged.push({ ...facts, ...cut(run), parents });
     }
   }
+  let position = 64;
   const placed = merged.map((run) => {
     const byteOffset = position;
     position += run.byteLength;
