@@ -8,6 +8,9 @@ export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 /** The folders that TypeScript compiles; `dist` mirrors them. */
 export const SOURCE_FOLDERS = ['src', 'workers', 'wasm', 'bench', 'test', 'examples'];
 
+/** What is installed there is nobody's source: the comparison with other engines has packages of its own. */
+const INSTALLED = /(^|\/)node_modules\//;
+
 /** Every file below `folder` of the repository, relative to the repository, with `/`, in a fixed order. */
 export function filesBelow(folder) {
   let entries;
@@ -24,5 +27,6 @@ export function filesBelow(folder) {
         .split(sep)
         .join('/'),
     )
+    .filter((path) => !INSTALLED.test(path))
     .sort();
 }
