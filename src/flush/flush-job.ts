@@ -2,6 +2,7 @@
  * The flush job: turns a filling of the ring into one segment in which each stream's records lie together. Runs in a
  * pool worker and reads the ring's memory in place.
  */
+import { assert } from '../base/assert.ts';
 import type { ObjectStore, ObjectStoreDescriptor } from '../object/object-store.ts';
 import type { RingGeometry } from '../ring/geometry.ts';
 import type { SealedSlot } from '../ring/producer.ts';
@@ -9,8 +10,16 @@ import type { SegmentRun } from '../record/run.ts';
 import type { Compression } from '../record/stream-config.ts';
 import { SegmentWriter } from '../segment/writer.ts';
 import { RunWriter } from './run-writer.ts';
-import { groupFrames } from './slot-frames.ts';
-import { settleFrames, type StreamTruncation } from './stream-frames.ts';
+import { groupFrames, type StreamFrames } from './slot-frames.ts';
+import { type SettledFrames, settleFrames, type StreamTruncation } from './stream-frames.ts';
+
+/** What is known of a stream's consumers and publishers as a filling ends, and where the stream is by then. */
+export interface TrackingSnapshot {
+  /** In the form of `src/record/tracking-format.ts`. */
+  readonly entries: Uint8Array;
+  readonly nextOffset: number;
+  readonly epoch: number;
+}
 
 /** Plain data that survives `postMessage`. */
 export interface FlushJob {
@@ -24,8 +33,8 @@ export interface FlushJob {
   readonly createdAt: number;
   /** Streams whose codec is not the default. */
   readonly compression: ReadonlyMap<number, Compression>;
-  /** Tracking snapshots as of the end of the filling, by stream: entries of `src/record/tracking-format.ts`. */
-  readonly snapshots: ReadonlyMap<number, Uint8Array>;
+  /** As of the end of the filling, by stream; also of streams that have no frame in it. */
+  readonly snapshots: ReadonlyMap<number, TrackingSnapshot>;
   /** The coordinator assigns offsets: those in the frames are counted by this process. */
   readonly relative: boolean;
 }
@@ -52,7 +61,7 @@ export interface FlushedSegment {
 export async function runFlushJob(job: FlushJob, objects: ObjectStore): Promise<FlushedSegment> {
   const view = new DataView(job.ring);
   const bytes = new Uint8Array(job.ring);
-  const groups = groupFrames(view, job.geometry, job.slot);
+  const groups = withSnapshots(groupFrames(view, job.geometry, job.slot), job.snapshots);
   const { storeId, objectKey, createdAt } = job;
   const writer = new SegmentWriter(await objects.create(objectKey), { storeId, objectKey, createdAt });
   const runWriter = new RunWriter(writer, bytes, view, job.relative);
@@ -60,10 +69,11 @@ export async function runFlushJob(job: FlushJob, objects: ObjectStore): Promise<
   const truncations: FlushedSegment['truncations'][number][] = [];
   try {
     for (const { streamId, positions } of groups) {
-      const settled = settleFrames(view, positions);
-      if (settled.truncation !== undefined) truncations.push({ streamId, ...settled.truncation });
       const snapshot = job.snapshots.get(streamId);
-      const run = await runWriter.write(streamId, settled, job.compression.get(streamId) ?? 'lz4', snapshot);
+      const settled = positions.length === 0 ? nothingAt(snapshot) : settleFrames(view, positions);
+      if (settled.truncation !== undefined) truncations.push({ streamId, ...settled.truncation });
+      const compression = job.compression.get(streamId) ?? 'lz4';
+      const run = await runWriter.write(streamId, settled, compression, snapshot?.entries);
       if (run === undefined) continue;
       const localOffset = settled.frames[0]?.firstOffset ?? settled.nextOffset;
       runs.push({ ...run, trackingSnapshot: snapshot !== undefined, localOffset });
@@ -79,4 +89,20 @@ export async function runFlushJob(job: FlushJob, objects: ObjectStore): Promise<
     await writer.abort();
     throw error;
   }
+}
+
+/** Streams of which there is a snapshot and no frame are written too. */
+function withSnapshots(groups: readonly StreamFrames[], snapshots: FlushJob['snapshots']): readonly StreamFrames[] {
+  const held = new Set(groups.map(({ streamId }) => streamId));
+  const added = [...snapshots.keys()].filter((streamId) => !held.has(streamId));
+  if (added.length === 0) return groups;
+  return [...groups, ...added.map((streamId) => ({ streamId, positions: [] }))].sort(
+    (left, right) => left.streamId - right.streamId,
+  );
+}
+
+function nothingAt(snapshot: TrackingSnapshot | undefined): SettledFrames {
+  assert(snapshot !== undefined, 'a stream without frames is there for its snapshot');
+  const { nextOffset, epoch } = snapshot;
+  return { frames: [], nextOffset, epoch, tracking: [], truncation: undefined };
 }

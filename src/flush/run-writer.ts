@@ -35,21 +35,22 @@ export class RunWriter {
     compression: Compression,
     snapshot: Uint8Array | undefined,
   ): Promise<SegmentRun | undefined> {
-    const { frames, nextOffset } = settled;
+    const { frames, nextOffset, epoch } = settled;
     // A snapshot says all that the deltas say.
     const delta = snapshot === undefined ? encodeTracking(settled.tracking) : NO_TRACKING;
     if (frames.length === 0 && delta.length === 0 && snapshot === undefined) return undefined;
     const localOffset = frames[0]?.firstOffset ?? nextOffset;
     const firstOffset = this.#relative ? 0 : localOffset;
     this.#writer.beginRun(streamId, firstOffset, { relative: this.#relative });
-    if (snapshot !== undefined)
-      await this.#addTracking(CHUNK_TYPE.trackingSnapshot, snapshot, firstOffset, compression);
+    const start = { firstOffset, epoch, compression };
+    if (snapshot !== undefined) await this.#addTracking(CHUNK_TYPE.trackingSnapshot, snapshot, start);
     if (frames.length === 0) {
-      if (snapshot === undefined) await this.#addTracking(CHUNK_TYPE.trackingDelta, delta, firstOffset, compression);
+      if (snapshot === undefined) await this.#addTracking(CHUNK_TYPE.trackingDelta, delta, start);
     } else {
       this.#chunker.begin(firstOffset, compression, firstOffset - localOffset);
       for (const frame of frames) await this.#addFrame(frame);
-      await this.#chunker.write(delta);
+      // A truncation that nothing was appended behind has raised the epoch above that of every frame.
+      await this.#chunker.write(delta, epoch);
     }
     return this.#writer.endRun();
   }
@@ -64,14 +65,16 @@ export class RunWriter {
     this.#chunker.add(source, view, start, header);
   }
 
-  #addTracking(type: ChunkType, body: Uint8Array, firstOffset: number, compression: Compression): Promise<void> {
+  #addTracking(
+    type: ChunkType,
+    body: Uint8Array,
+    start: { readonly firstOffset: number; readonly epoch: number; readonly compression: Compression },
+  ): Promise<void> {
     return this.#writer.addChunk({
       type,
-      compression,
-      firstOffset,
+      ...start,
       offsetSpan: 0,
       recordCount: 0,
-      epoch: 0,
       firstTimestamp: 0,
       lastTimestamp: 0,
       userBytes: 0,

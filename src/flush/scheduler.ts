@@ -2,6 +2,7 @@
  * Flushes sealed fillings: several jobs run at once, and their commits happen in the order of the log. A filling is
  * released only when its segment is committed, so a crash at any step finds its records in one of the two.
  */
+import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import type { CommitAnswer, Coordinator } from '../coordinator/coordinator.ts';
 import { isMillraceError, type MillraceError, unpackError, packError } from '../errors/millrace-error.ts';
@@ -128,8 +129,7 @@ export class FlushScheduler {
     const wal = { lane, slotSequence: slot.slotSequence, blockSequence: slot.lastBlock };
     const { objectKey: key, bytes, checksum, runs, truncations } = segment;
     if (runs.length === 0) {
-      // Cut first: a crash in between flushes the filling again, and cutting twice changes nothing.
-      for (const truncation of truncations) await coordinator.truncateStream(truncation);
+      assert(truncations.length === 0, 'the run of a truncated stream says at least that it was cut');
       if (!relative) await coordinator.advanceFlushed(wal);
       await coordinator.abortObject(key);
       this.#options.committed(slot, segment, undefined);

@@ -5,13 +5,14 @@
 import { FRAME_KIND } from '../record/frame-format.ts';
 import { readFrameHeader } from '../record/frame-reader.ts';
 import { trackingIn } from '../record/tracking-frames.ts';
-import { TRACKING_ENTRY, type TrackingEntry } from '../record/tracking-format.ts';
+import type { TrackingEntry } from '../record/tracking-format.ts';
 import { coalesce } from '../record/tracking-state.ts';
 
 /** A frame with offsets, at an index of the ring. */
 export interface HeldFrame {
   readonly at: number;
   readonly firstOffset: number;
+  readonly nextOffset: number;
   /** Where a truncation ended it; `Infinity` when it is whole. */
   cutAt: number;
 }
@@ -26,6 +27,8 @@ export interface SettledFrames {
   readonly frames: readonly HeldFrame[];
   /** Where the stream goes on behind these frames. */
   readonly nextOffset: number;
+  /** Epoch of the last of them. */
+  readonly epoch: number;
   /** Last entry of each reference. */
   readonly tracking: readonly TrackingEntry[];
   /** The deepest cut into what older segments hold; `undefined` when there is none. */
@@ -35,26 +38,23 @@ export interface SettledFrames {
 /** `positions` are in log order. */
 export function settleFrames(view: DataView, positions: readonly number[]): SettledFrames {
   const frames: HeldFrame[] = [];
-  let tracking: TrackingEntry[] = [];
+  const tracking: TrackingEntry[] = [];
   let truncation: StreamTruncation | undefined;
   let nextOffset = 0;
+  let epoch = 0;
   for (const at of positions) {
     const header = readFrameHeader(view, at);
-    if (header.kind === FRAME_KIND.truncation) {
-      nextOffset = header.firstOffset;
-      const deepest = Math.min(nextOffset, truncation?.nextOffset ?? nextOffset);
-      if (truncate(frames, nextOffset)) truncation = { nextOffset: deepest, epoch: header.epoch };
-      // A mark must not outlive its record.
-      tracking = tracking.filter(
-        (entry) => entry.type !== TRACKING_ENTRY.publisher || entry.offset < header.firstOffset,
-      );
-      continue;
-    }
     nextOffset = header.firstOffset + header.offsetSpan;
+    epoch = header.epoch;
     tracking.push(...trackingIn(view, at, header));
-    if (header.offsetSpan > 0) frames.push({ at, firstOffset: header.firstOffset, cutAt: Infinity });
+    if (header.kind === FRAME_KIND.truncation) {
+      const deepest = Math.min(nextOffset, truncation?.nextOffset ?? nextOffset);
+      if (truncate(frames, nextOffset)) truncation = { nextOffset: deepest, epoch };
+    } else if (header.offsetSpan > 0) {
+      frames.push({ at, firstOffset: header.firstOffset, nextOffset, cutAt: Infinity });
+    }
   }
-  return { frames, nextOffset, tracking: coalesce(tracking), truncation };
+  return { frames, nextOffset, epoch, tracking: coalesce(tracking), truncation };
 }
 
 /** Removes what lies at or behind `nextOffset`. Returns whether the cut reaches the start of these frames or before. */
@@ -62,6 +62,6 @@ function truncate(frames: HeldFrame[], nextOffset: number): boolean {
   while (frames.length > 0 && (frames.at(-1) as HeldFrame).firstOffset >= nextOffset) frames.pop();
   const last = frames.at(-1);
   if (last === undefined) return true;
-  last.cutAt = Math.min(last.cutAt, nextOffset);
+  if (nextOffset < Math.min(last.nextOffset, last.cutAt)) last.cutAt = nextOffset;
   return false;
 }

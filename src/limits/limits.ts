@@ -57,5 +57,12 @@ assert(CHUNK_RAW_BYTES_TARGET < 2 ** 32 && CHUNK_RAW_BYTES_MAX < 2 ** 32, 'chunk
 export const FRAME_BYTES_TARGET: number = 64 * KIB;
 assert(FRAME_BYTES_TARGET <= CHUNK_RAW_BYTES_TARGET, 'a chunk takes at least one usual frame');
 
-/** Consumer references of a stream, and publishers of a stream. */
+/** Consumer references of a stream: one more is refused. */
 export const REFERENCES_MAX = 65_536;
+/** Publishers that a stream remembers: with one more, the one that published least recently is forgotten. */
+export const PUBLISHERS_MAX = 65_536;
+/** Tracking in one frame: it fits the smallest slot, and a large state takes several frames. */
+export const TRACKING_FRAME_BYTES_MAX: number = 16 * KIB;
+assert(TRACKING_FRAME_BYTES_MAX + 4 * PAGE_BYTES <= SLOT_BYTES_MIN, 'a tracking frame fits the smallest slot');
+/** Runs with tracking since the last snapshot: they bound what opening a stream reads. */
+export const TRACKING_RUNS_MAX = 256;

@@ -9,15 +9,18 @@
  *           2 publisher          value: the last publishing id; offset: of its record
  *           3 offset removed     no value
  *           4 publisher removed  no value
+ *           5 cut                value: the offset the stream was truncated to; no reference
  * ```
  *
- * Of several entries for one reference the last one holds. A snapshot has the same form, without removals, and replaces
- * whatever came before it.
+ * Of several entries for one reference the last one holds. A cut takes consumers back to the end that the stream had
+ * then, and forgets publishers whose last record was cut. A snapshot has the same form, with entries of the first two
+ * types only, and replaces whatever came before it.
  */
+import { assert } from '../base/assert.ts';
 import { readUint64, writeUint64 } from '../base/bytes.ts';
 import { REFERENCE_BYTES_MAX } from '../limits/limits.ts';
 
-export const TRACKING_ENTRY = { offset: 1, publisher: 2, offsetRemoved: 3, publisherRemoved: 4 } as const;
+export const TRACKING_ENTRY = { offset: 1, publisher: 2, offsetRemoved: 3, publisherRemoved: 4, cut: 5 } as const;
 
 export type TrackingEntry =
   | { readonly type: typeof TRACKING_ENTRY.offset; readonly reference: string; readonly offset: number }
@@ -28,21 +31,30 @@ export type TrackingEntry =
       readonly offset: number;
     }
   | { readonly type: typeof TRACKING_ENTRY.offsetRemoved; readonly reference: string }
-  | { readonly type: typeof TRACKING_ENTRY.publisherRemoved; readonly reference: string };
+  | { readonly type: typeof TRACKING_ENTRY.publisherRemoved; readonly reference: string }
+  | { readonly type: typeof TRACKING_ENTRY.cut; readonly offset: number };
 
 const ENTRY_HEADER_BYTES = 2;
 const VALUE_BYTES = 8;
 
+/** Bytes that an entry takes. */
+export function trackingEntryBytes(entry: TrackingEntry): number {
+  return ENTRY_HEADER_BYTES + Buffer.byteLength(referenceOf(entry)) + valueBytes(entry.type);
+}
+
 /** Bytes that entries take. */
 export function trackingBytes(entries: Iterable<TrackingEntry>): number {
   let bytes = 0;
-  for (const entry of entries)
-    bytes += ENTRY_HEADER_BYTES + Buffer.byteLength(entry.reference) + valueBytes(entry.type);
+  for (const entry of entries) bytes += trackingEntryBytes(entry);
   return bytes;
 }
 
+function referenceOf(entry: TrackingEntry): string {
+  return entry.type === TRACKING_ENTRY.cut ? '' : entry.reference;
+}
+
 function valueBytes(type: number): number {
-  if (type === TRACKING_ENTRY.offset) return VALUE_BYTES;
+  if (type === TRACKING_ENTRY.offset || type === TRACKING_ENTRY.cut) return VALUE_BYTES;
   return type === TRACKING_ENTRY.publisher ? 2 * VALUE_BYTES : 0;
 }
 
@@ -52,18 +64,20 @@ export function encodeTracking(entries: readonly TrackingEntry[]): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = 0;
   for (const entry of entries) {
-    const referenceBytes = bytes.write(entry.reference, at + ENTRY_HEADER_BYTES);
+    const referenceBytes = bytes.write(referenceOf(entry), at + ENTRY_HEADER_BYTES);
+    assert(referenceBytes <= REFERENCE_BYTES_MAX, 'a reference was checked before it was taken');
     bytes[at] = entry.type;
     bytes[at + 1] = referenceBytes;
     at += ENTRY_HEADER_BYTES + referenceBytes;
-    if (entry.type === TRACKING_ENTRY.offset) {
-      writeUint64(view, at, entry.offset);
-    } else if (entry.type === TRACKING_ENTRY.publisher) {
+    if (entry.type === TRACKING_ENTRY.publisher) {
       writeUint64(view, at, entry.publishingId);
       writeUint64(view, at + VALUE_BYTES, entry.offset);
+    } else if (entry.type === TRACKING_ENTRY.offset || entry.type === TRACKING_ENTRY.cut) {
+      writeUint64(view, at, entry.offset);
     }
     at += valueBytes(entry.type);
   }
+  assert(at === bytes.length, 'entries take the bytes that were counted');
   return bytes;
 }
 
@@ -89,10 +103,12 @@ export function decodeTracking(bytes: Uint8Array): TrackingEntry[] | undefined {
 }
 
 function entryOf(view: DataView, type: number, reference: string, at: number): TrackingEntry | undefined {
+  if ((type === TRACKING_ENTRY.cut) !== (reference === '')) return undefined;
   if (type === TRACKING_ENTRY.offsetRemoved || type === TRACKING_ENTRY.publisherRemoved) return { type, reference };
-  if (type === TRACKING_ENTRY.offset) {
+  if (type === TRACKING_ENTRY.offset || type === TRACKING_ENTRY.cut) {
     const offset = readUint64(view, at);
-    return Number.isNaN(offset) ? undefined : { type, reference, offset };
+    if (Number.isNaN(offset)) return undefined;
+    return type === TRACKING_ENTRY.cut ? { type, offset } : { type, reference, offset };
   }
   if (type !== TRACKING_ENTRY.publisher) return undefined;
   const publishingId = readUint64(view, at);

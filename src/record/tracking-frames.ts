@@ -1,12 +1,36 @@
 /** Tracking out of frames: what a WAL frame or a chunk's frame says about consumers and publishers. */
-import { FRAME_HEADER_BYTES, FRAME_KIND } from './frame-format.ts';
+import { alignUp } from '../base/bytes.ts';
+import { FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FRAME_KIND } from './frame-format.ts';
 import type { FrameHeader } from './frame-reader.ts';
-import { decodeTracking, readPublisherExtension, TRACKING_ENTRY, type TrackingEntry } from './tracking-format.ts';
+import {
+  decodeTracking,
+  encodeTracking,
+  readPublisherExtension,
+  TRACKING_ENTRY,
+  type TrackingEntry,
+} from './tracking-format.ts';
 
 /** Length of the entries, in front of them in a tracking frame. */
-export const TRACKING_LENGTH_BYTES = 4;
+const TRACKING_LENGTH_BYTES = 4;
 
-/** Entries that the frame carries, in order; none for a frame without tracking or with damaged tracking. */
+/** Bytes that a frame with `entriesBytes` of entries takes in the log. */
+export function trackingFrameBytes(entriesBytes: number): number {
+  return alignUp(FRAME_HEADER_BYTES + TRACKING_LENGTH_BYTES + entriesBytes, FRAME_ALIGNMENT);
+}
+
+/** A tracking frame's content: the length of the entries, then the entries. */
+export function frameContent(entries: readonly TrackingEntry[]): Uint8Array {
+  const encoded = encodeTracking(entries);
+  const content = new Uint8Array(TRACKING_LENGTH_BYTES + encoded.length);
+  new DataView(content.buffer).setUint32(0, encoded.length, true);
+  content.set(encoded, TRACKING_LENGTH_BYTES);
+  return content;
+}
+
+/**
+ * What the frame says about tracking, in order; nothing for a frame without tracking or with damaged tracking. A truncation
+ * says that the stream was cut.
+ */
 export function trackingIn(view: DataView, at: number, header: FrameHeader): TrackingEntry[] {
   const content = at + FRAME_HEADER_BYTES;
   if (header.kind === FRAME_KIND.tracking) {
@@ -16,6 +40,7 @@ export function trackingIn(view: DataView, at: number, header: FrameHeader): Tra
     const start = view.byteOffset + content + TRACKING_LENGTH_BYTES;
     return decodeTracking(new Uint8Array(view.buffer, start, length)) ?? [];
   }
+  if (header.kind === FRAME_KIND.truncation) return [{ type: TRACKING_ENTRY.cut, offset: header.firstOffset }];
   if (header.kind !== FRAME_KIND.records || header.extensionBytes === 0 || header.recordCount === 0) return [];
   const mark = readPublisherExtension(view, content, header.extensionBytes);
   if (mark === undefined || mark.reference === '') return [];

@@ -90,8 +90,11 @@ export class FrameChunker {
     this.#lastTimestamp = Math.max(this.#lastTimestamp, times.last);
   }
 
-  /** Writes the open chunk, which holds a frame or covers offsets. `trailer` is tracking that rides on it. */
-  async write(trailer: Uint8Array = NO_TRAILER): Promise<void> {
+  /**
+   * Writes the open chunk, which holds a frame or covers offsets. `trailer` is tracking that rides on it. `epoch` is the
+   * least that the chunk claims: that of its stream where its frames are older.
+   */
+  async write(trailer: Uint8Array = NO_TRAILER, epoch = 0): Promise<void> {
     assert(this.pending, 'a chunk holds a frame or covers offsets');
     const firstOffset = this.#firstOffset;
     const chunk = {
@@ -100,7 +103,7 @@ export class FrameChunker {
       firstOffset,
       offsetSpan: this.#nextOffset - firstOffset,
       recordCount: this.#records,
-      epoch: this.#epoch,
+      epoch: Math.max(epoch, this.#epoch),
       firstTimestamp: this.#records === 0 ? 0 : this.#firstTimestamp,
       lastTimestamp: this.#records === 0 ? 0 : this.#lastTimestamp,
       userBytes: this.#userBytes,

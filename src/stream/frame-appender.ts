@@ -26,6 +26,8 @@ export interface WritableStreamState {
   epoch: number;
   /** Bytes of keys and values appended since the store was opened. */
   userBytes: number;
+  /** Bytes of tracking frames and publishers' marks appended since the store was opened. */
+  trackingBytes: number;
 }
 
 /** Who publishes a record, and under which id: the frame carries the id of its last record. */
@@ -38,7 +40,7 @@ export interface PublisherTag {
 /** Ends of frames are padded to 8 while records are padded to 4. */
 const FRAME_PADDING = 4;
 const DELTA_MAX = 2 ** 31 - 1;
-const NO_STREAM: WritableStreamState = { streamId: 0, nextOffset: 0, epoch: 0, userBytes: 0 };
+const NO_STREAM: WritableStreamState = { streamId: 0, nextOffset: 0, epoch: 0, userBytes: 0, trackingBytes: 0 };
 
 const NO_RECORDS = {
   timestamp: 0,
@@ -104,18 +106,26 @@ export class FrameAppender {
   }
 
   /**
-   * Writes a frame without records: tracking, or a truncation. `content` follows its header. Returns false when the
-   * ring is full.
+   * Writes a frame without records: tracking, or a truncation. `content` follows its header. Returns false, with nothing
+   * changed, when the ring is full.
    */
-  appendControl(stream: WritableStreamState, kind: FrameKind, firstOffset: number, content: Uint8Array): boolean {
+  appendControl(
+    stream: WritableStreamState,
+    kind: FrameKind,
+    firstOffset: number,
+    epoch: number,
+    content: Uint8Array,
+  ): boolean {
     this.finish();
     const bytes = FRAME_HEADER_BYTES + content.length;
     const start = this.#producer.reserve(alignUp(bytes, FRAME_ALIGNMENT));
     if (start < 0) return false;
     this.#memory.bytes.set(content, start + FRAME_HEADER_BYTES);
-    const { streamId, epoch } = stream;
+    const { streamId } = stream;
     const facts = { ...NO_RECORDS, streamId, firstOffset, epoch, kind };
-    this.#producer.advance(finishFrame(this.#memory, start, start + bytes, facts));
+    const end = finishFrame(this.#memory, start, start + bytes, facts);
+    this.#producer.advance(end);
+    if (kind === FRAME_KIND.tracking) stream.trackingBytes += end - start;
     if (kind === FRAME_KIND.truncation) {
       this.#memtable.truncate(streamId, firstOffset, this.#producer.logPositionOf(start));
     }
@@ -173,6 +183,7 @@ export class FrameAppender {
     this.#start = start;
     this.#end = start + FRAME_HEADER_BYTES + extensionBytes;
     this.#publisher = publisher;
+    stream.trackingBytes += extensionBytes;
     this.#firstOffset = stream.nextOffset;
     this.#timestamp = timestamp;
     this.#count = 0;

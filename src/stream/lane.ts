@@ -3,21 +3,24 @@
  * tick, settles acknowledgements when the WAL worker publishes durability, and lets appends wait while the ring is
  * full.
  */
+import { alignUp } from '../base/bytes.ts';
 import type { Clock } from '../base/clock.ts';
-import { Signal } from '../base/signal.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { BLOCK_BYTES_TARGET } from '../limits/limits.ts';
 import { Memtable } from '../memtable/memtable.ts';
 import { BLOCK_HEADER_BYTES } from '../ring/block-format.ts';
 import type { Doorbell } from '../ring/doorbell.ts';
-import { logPosition, type RingGeometry, slotBase } from '../ring/geometry.ts';
+import { blockPayloadMax, logPosition, type RingGeometry, slotBase } from '../ring/geometry.ts';
 import { type LaneIdentity, type LaneStart, RingProducer, type SealedSlot } from '../ring/producer.ts';
-import { FRAME_HEADER_BYTES, FRAME_KIND, type FrameKind, recordBytes } from '../record/frame-format.ts';
+import { FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FRAME_KIND, recordBytes } from '../record/frame-format.ts';
 import type { FrameHeader } from '../record/frame-reader.ts';
 import type { RecordInput, RecordValue } from '../record/record-input.ts';
-import { checkTimestamp, checkValue, isBareValue, keyBytes, valueRoom } from '../record/record-input.ts';
+import { checkRecord, checkTimestamp, isBareValue, keyBytes, valueRoom } from '../record/record-input.ts';
+import { publisherExtensionBytes } from '../record/tracking-format.ts';
 import { type Durability, type DurabilityObserver, WalDurability } from './durability.ts';
 import { FrameAppender, type PublisherTag, type WritableStreamState } from './frame-appender.ts';
+import { type Settle, type Turn, TurnQueue } from './turn-queue.ts';
+import { measureGroup } from './group-size.ts';
 
 export interface LaneOptions {
   readonly ring: SharedArrayBuffer;
@@ -45,16 +48,12 @@ export interface LaneObserver {
   pending(waiting: boolean): void;
 }
 
-type Settle = { readonly resolve: (offset: number) => void; readonly reject: (error: unknown) => void };
-
-/** An append that found the ring full. Its values stay with the caller until there is room. */
-interface QueuedAppend extends Settle {
-  readonly stream: WritableStreamState;
-  readonly records: readonly RecordInput[];
-  readonly bytes: number;
-  readonly published: PublishedBatch | undefined;
-  index: number;
-  firstOffset: number;
+/** Tracking frames that enter the log together, in one turn. */
+export interface TrackingSource {
+  /** The next frame's content; `undefined` when there is none left. Asked as its turn comes, not before. */
+  next(): Uint8Array | undefined;
+  /** The frame of the last `next` is in the log. */
+  placed(): void;
 }
 
 /** Records of a publisher. Ids are in the order of the records. */
@@ -74,8 +73,7 @@ const capture = (resolve: (offset: number) => void, reject: (error: unknown) => 
   capturedReject = reject;
 };
 
-/** Room for frame headers and padding in the estimate of what a group of records takes. */
-const GROUP_SLACK: number = BLOCK_HEADER_BYTES + 2 * FRAME_HEADER_BYTES;
+const NO_CONTENT = new Uint8Array(0);
 
 export class Lane {
   readonly memtable: Memtable;
@@ -84,11 +82,9 @@ export class Lane {
   readonly #observer: LaneObserver;
   readonly #appender: FrameAppender;
   readonly #durability: Durability;
-  readonly #queue: QueuedAppend[] = [];
-  #queuedBytes = 0;
+  readonly #queue = new TurnQueue();
   /** Log position one past the last closed block. */
   #closedEnd: number;
-  readonly #released = new Signal();
   #closeScheduled = false;
   #now = 0;
   #failure: MillraceError | undefined;
@@ -142,7 +138,7 @@ export class Lane {
 
   /** Bytes of appends that wait for room in the ring. */
   get queuedBytes(): number {
-    return this.#queuedBytes;
+    return this.#queue.bytes;
   }
 
   /** Why the lane takes no more appends; `undefined` while it does. */
@@ -158,7 +154,7 @@ export class Lane {
     timestamp: number | undefined,
   ): Promise<number> {
     if (this.#failure !== undefined) throw this.#failure;
-    checkValue(value, this.#options.maxRecordBytes);
+    checkRecord(value, key === null ? 0 : key.length, this.#options.maxRecordBytes);
     if (timestamp !== undefined) checkTimestamp(timestamp);
     if (!this.#closeScheduled) this.#scheduleClose();
     const room = valueRoom(value);
@@ -169,7 +165,7 @@ export class Lane {
       return promise;
     }
     const record = { value, key, timestamp: timestamp ?? this.#now };
-    return this.#enqueue(stream, [record], room + (key?.length ?? 0), 0, offset);
+    return this.#enqueue(stream, [record], FRAME_HEADER_BYTES + recordBytes(key?.length ?? 0, room), 0, offset);
   }
 
   /**
@@ -183,12 +179,13 @@ export class Lane {
     published?: PublishedBatch,
   ): Promise<number> {
     if (this.#failure !== undefined) throw this.#failure;
-    const bytes = this.#measure(records);
+    if (!this.#closeScheduled) this.#scheduleClose();
+    const bytes = this.#measure(records, published);
     const firstOffset = stream.nextOffset;
     if (records.length === 0) return Promise.resolve(firstOffset);
-    if (!this.#closeScheduled) this.#scheduleClose();
-    if (this.#queue.length > 0) return this.#enqueue(stream, records, bytes, 0, firstOffset, published);
-    if (bytes <= BLOCK_BYTES_TARGET && !this.producer.fits(bytes)) this.producer.closeBlock();
+    if (this.#queue.length > 0 || !this.#makeRoom(bytes)) {
+      return this.#enqueue(stream, records, bytes, 0, firstOffset, published);
+    }
     const index = this.#place(stream, records, 0, published);
     if (index < records.length) return this.#enqueue(stream, records, bytes, index, firstOffset, published);
     const promise = new Promise<number>(capture);
@@ -197,28 +194,42 @@ export class Lane {
   }
 
   /**
-   * Writes a frame without records; resolves when it is durable. It waits its turn behind queued appends, and is never
-   * refused for a full queue: it is small, and written at a bounded rate.
+   * Writes tracking frames; resolves when they are durable. They wait for their turn, and are never refused for a full
+   * queue: they are small, and written at a bounded rate.
    */
-  async appendControl(stream: WritableStreamState, kind: FrameKind, content: Uint8Array): Promise<void> {
-    while (this.#failure === undefined) {
-      if (this.#queue.length === 0) {
-        this.#scheduleClose();
-        if (this.#appender.appendControl(stream, kind, stream.nextOffset, content)) return this.barrier();
+  async appendTracking(stream: WritableStreamState, source: TrackingSource): Promise<void> {
+    const place = (): boolean => {
+      const { nextOffset, epoch } = stream;
+      for (let content = source.next(); content !== undefined; content = source.next()) {
+        if (!this.#appender.appendControl(stream, FRAME_KIND.tracking, nextOffset, epoch, content)) return false;
+        source.placed();
       }
-      await this.#released.wait();
-    }
-    throw this.#failure;
+      return true;
+    };
+    await this.#takeTurn({ place, placed: this.#settleDurable });
+  }
+
+  /**
+   * The stream goes on at `nextOffset` under the next epoch; resolves when that is durable. Nothing changes before its
+   * turn: what was appended earlier keeps its offsets. `placed` is called as it enters the log. Rejects when the stream
+   * ends below `nextOffset` by then.
+   */
+  async truncate(stream: WritableStreamState, nextOffset: number, placed: () => void): Promise<void> {
+    const place = (): boolean => {
+      if (nextOffset > stream.nextOffset) throw beyondEnd(nextOffset, stream.nextOffset);
+      const epoch = stream.epoch + 1;
+      if (!this.#appender.appendControl(stream, FRAME_KIND.truncation, nextOffset, epoch, NO_CONTENT)) return false;
+      stream.nextOffset = nextOffset;
+      stream.epoch = epoch;
+      placed();
+      return true;
+    };
+    await this.#takeTurn({ place, placed: this.#settleDurable });
   }
 
   /** Resolves when everything appended so far is durable. */
   async barrier(): Promise<void> {
-    await this.drained();
-    if (!this.producer.hasOpenBlock) return this.whenDurable(this.#closedEnd);
-    const promise = new Promise<number>(capture);
-    this.#durability.push(capturedResolve, capturedReject, 0, 0);
-    this.#scheduleClose();
-    await promise;
+    await this.#takeTurn({ place: () => true, placed: this.#settleDurable });
   }
 
   /** Closes the open block now instead of at the end of the tick. */
@@ -244,10 +255,12 @@ export class Lane {
     return this.#durability.whenDurable(logEnd);
   }
 
-  /** Resolves when no append waits for room in the ring; rejects when the lane fails. */
+  /** Resolves when everything appended so far is in the ring; rejects when the lane fails. */
   async drained(): Promise<void> {
-    while (this.#queue.length > 0) await this.#released.wait();
-    if (this.#failure !== undefined) throw this.#failure;
+    const placed = ({ resolve }: Settle): void => {
+      resolve(0);
+    };
+    await this.#takeTurn({ place: () => true, placed });
   }
 
   /** A flushed filling is free: forgets its frames and lets waiting appends go on. */
@@ -255,33 +268,26 @@ export class Lane {
     this.memtable.dropThrough(slotSequence);
     this.producer.release(slotSequence);
     if (this.#failure === undefined) this.#drainQueue();
-    this.#released.notify();
   }
 
   /** Fail stop: rejects everything that waits and everything to come. Reads go on. */
   fail(error: MillraceError): void {
     if (this.#failure !== undefined) return;
     this.#failure = error;
-    const queued = this.#queue.splice(0);
-    this.#queuedBytes = 0;
+    const queued = this.#queue.clear();
     this.#durability.fail(error);
     for (const { reject } of queued) reject(error);
-    this.#released.notify();
   }
 
-  #measure(records: readonly RecordInput[]): number {
-    let bytes = GROUP_SLACK;
-    for (const record of records) {
-      if (isBareValue(record)) {
-        checkValue(record, this.#options.maxRecordBytes);
-        bytes += recordBytes(0, valueRoom(record));
-      } else {
-        checkValue(record.value, this.#options.maxRecordBytes);
-        if (record.timestamp !== undefined) checkTimestamp(record.timestamp);
-        bytes += recordBytes(keyBytes(record.key)?.length ?? 0, valueRoom(record.value));
-      }
-    }
-    return bytes + Math.ceil(bytes / BLOCK_BYTES_TARGET) * GROUP_SLACK;
+  #measure(records: readonly RecordInput[], published: PublishedBatch | undefined): number {
+    const extensionBytes = published === undefined ? 0 : publisherExtensionBytes(published.tag.reference.length);
+    return measureGroup(records, { maxRecordBytes: this.#options.maxRecordBytes, now: this.#now, extensionBytes });
+  }
+
+  /** Opens a block that takes all of a group, if a block can; false when the ring is full. */
+  #makeRoom(bytes: number): boolean {
+    const most = Math.min(BLOCK_BYTES_TARGET, blockPayloadMax(this.#options.geometry, BLOCK_HEADER_BYTES));
+    return bytes > most || this.producer.reserve(alignUp(bytes, FRAME_ALIGNMENT)) >= 0;
   }
 
   /** Writes records from `index` on; returns the index of the first that found the ring full. */
@@ -312,6 +318,7 @@ export class Lane {
     return index;
   }
 
+  /** Records from `index` on wait. `firstOffset` holds unless none of them is written yet. */
   #enqueue(
     stream: WritableStreamState,
     records: readonly RecordInput[],
@@ -321,29 +328,60 @@ export class Lane {
     published?: PublishedBatch,
   ): Promise<number> {
     // A large `appendMany` may always wait: its caller holds one promise for all of it and cannot pile up more.
-    if (this.#queuedBytes > 0 && this.#queuedBytes + bytes > this.#options.maxQueuedBytes) {
-      throw queueFull(this.#queuedBytes, this.#options.maxQueuedBytes);
+    const { bytes: queued } = this.#queue;
+    if (queued > 0 && queued + bytes > this.#options.maxQueuedBytes) {
+      throw queueFull(queued, this.#options.maxQueuedBytes);
     }
-    this.#queuedBytes += bytes;
-    const promise = new Promise<number>(capture);
-    const settle = { resolve: capturedResolve, reject: capturedReject };
-    this.#queue.push({ stream, records, bytes, index, firstOffset, published, ...settle });
+    let [next, first] = [index, firstOffset];
+    // The values stay with the caller until there is room; the array may be used again.
+    const waiting = [...records];
+    const place = (): boolean => {
+      if (next === 0 && !this.#makeRoom(bytes)) return false;
+      if (next === 0) first = stream.nextOffset;
+      next = this.#place(stream, waiting, next, published);
+      return next === waiting.length;
+    };
+    const placed = ({ resolve, reject }: Settle): void => {
+      this.#durability.push(resolve, reject, stream.streamId, first);
+    };
+    return this.#wait({ place, placed }, bytes);
+  }
+
+  /** Does something small in its turn: at once, or behind what waits for room already. */
+  #takeTurn(turn: Turn): Promise<number> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (this.#queue.length > 0) return this.#wait(turn, 0);
+    this.#scheduleClose();
+    try {
+      if (!turn.place()) return this.#wait(turn, 0);
+    } catch (error) {
+      return Promise.reject(error as Error);
+    }
+    return new Promise((resolve, reject) => {
+      turn.placed({ resolve, reject });
+    });
+  }
+
+  #wait(turn: Turn, bytes: number): Promise<number> {
+    const promise = this.#queue.add(turn, bytes);
     this.#observer.pending(true);
     return promise;
   }
 
+  /** Settles once everything that is in the log by now is durable. */
+  readonly #settleDurable = ({ resolve, reject }: Settle): void => {
+    if (this.producer.hasOpenBlock) {
+      this.#durability.push(resolve, reject, 0, 0);
+      return;
+    }
+    this.whenDurable(this.#closedEnd).then(() => {
+      resolve(0);
+    }, reject);
+  };
+
   #drainQueue(): void {
     this.#now = this.#options.clock.now();
-    let drained = 0;
-    for (const append of this.#queue) {
-      if (append.index === 0) append.firstOffset = append.stream.nextOffset;
-      append.index = this.#place(append.stream, append.records, append.index, append.published);
-      if (append.index < append.records.length) break;
-      this.#durability.push(append.resolve, append.reject, append.stream.streamId, append.firstOffset);
-      this.#queuedBytes -= append.bytes;
-      drained += 1;
-    }
-    this.#queue.splice(0, drained);
+    this.#queue.drain();
     if (this.producer.hasOpenBlock) this.#scheduleClose();
   }
 
@@ -369,5 +407,13 @@ function queueFull(queued: number, limit: number): MillraceError {
     'ERR_MILLRACE_QUEUE_FULL',
     `the ring is full and ${queued} bytes of appends wait: await earlier appends, or raise wal.maxQueuedBytes (${limit})`,
     { details: { queuedBytes: queued, maxQueuedBytes: limit } },
+  );
+}
+
+function beyondEnd(nextOffset: number, end: number): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_OFFSET_OUT_OF_RANGE',
+    `cannot truncate to ${nextOffset}: the stream goes on at ${end}`,
+    { details: { nextOffset, end } },
   );
 }

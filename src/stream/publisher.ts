@@ -84,9 +84,12 @@ export class Publisher {
     return this.#lastId();
   }
 
-  /** @internal The stream was truncated: what was claimed may be cut. */
-  forgetClaims(): void {
-    this.#claim = undefined;
+  /** @internal The stream is to be truncated: returns what forgets the ids claimed before, for they may be cut. */
+  claimsToForget(): () => void {
+    const claim = this.#claim;
+    return () => {
+      if (this.#claim === claim) this.#claim = undefined;
+    };
   }
 
   /**
@@ -98,7 +101,6 @@ export class Publisher {
     const highest = publishingIds.at(-1);
     if (highest === undefined) return lane.barrier().then(() => undefined);
     const tracker = this.#host.tracker();
-    tracker.checkPublisher(this.reference);
     // Throws before anything is claimed: a refused record can be sent again under its id.
     const firstOffset = lane.appendMany(stream, records, {
       tag: this.#tag,

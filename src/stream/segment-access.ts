@@ -82,14 +82,13 @@ export class SegmentAccess {
     return entry.relative ? run.firstOffset + first : first;
   }
 
-  /** The chunks of a run that may carry tracking: a snapshot or delta comes first, a trailer rides on the last one. */
-  async trackingChunks(run: FoundRun): Promise<StoredChunk[]> {
+  /** The one chunk of a run that carries tracking: a snapshot is its first, anything else lies in or on its last. */
+  async trackingChunk(run: FoundRun): Promise<StoredChunk> {
     const reader = await this.#reader(run.objectKey);
     const entry = reader.footer.findRunAt(run.byteOffset);
     if (entry === undefined) throw missingRun(run);
-    const first = await reader.chunk(entry.firstChunk, run.firstOffset);
-    if (entry.chunks === 1) return [first];
-    return [first, await reader.chunk(entry.firstChunk + entry.chunks - 1, run.firstOffset)];
+    const last = entry.firstChunk + entry.chunks - 1;
+    return reader.chunk(run.trackingSnapshot ? entry.firstChunk : last, run.firstOffset);
   }
 
   /** Where to start streaming: at the run's first chunk, or at the right one when skipping is worth a footer. */

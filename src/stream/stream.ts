@@ -3,7 +3,6 @@ import { Readable, Writable } from 'node:stream';
 import { assert } from '../base/assert.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
-import { FRAME_KIND } from '../record/frame-format.ts';
 import { RecordBatch, type StreamRecord } from '../record/record-batch.ts';
 import { type AppendOptions, keyBytes, type RecordInput, type RecordValue } from '../record/record-input.ts';
 import type { StreamConfig, StreamDescription } from '../record/stream-config.ts';
@@ -26,8 +25,8 @@ export interface StreamContext extends BatchSource {
   writer(): Lane;
   /** One past the last durable offset, of a stream whose segments end at `stored`. */
   durableNextOffset(streamId: number, stored: number): number;
-  /** Durable records and user bytes that are in no segment yet. */
-  unflushedTotals(streamId: number): { readonly records: number; readonly userBytes: number };
+  /** Durable records and user bytes that are in no segment yet, of a stream whose segments end at `stored`. */
+  unflushedTotals(streamId: number, stored: number): { readonly records: number; readonly userBytes: number };
   /** Moves everything acknowledged so far into segments. */
   flush(): Promise<void>;
   /** A stream's config has changed. */
@@ -204,16 +203,13 @@ export class Stream {
     checkOffset(nextOffset);
     const { streamId } = this.#description;
     const { firstOffset } = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
-    await lane.drained();
-    if (nextOffset > this.#state.nextOffset) throw this.#outOfRange(after, this.#state.nextOffset - 1);
     if (nextOffset < firstOffset) throw this.#outOfRange(after, firstOffset - 1);
-    this.#state.nextOffset = nextOffset;
-    this.#state.epoch += 1;
-    const cut = lane.appendControl(this.#state, FRAME_KIND.truncation, new Uint8Array(0));
-    this.#context.truncated(streamId, nextOffset);
-    await this.#tracker?.cut(nextOffset);
-    for (const publisher of this.#publishers.values()) publisher.forgetClaims();
-    await cut;
+    const forget = [...this.#publishers.values()].map((publisher) => publisher.claimsToForget());
+    await lane.truncate(this.#state, nextOffset, () => {
+      this.#context.truncated(streamId, nextOffset);
+      this.#tracker?.cut(nextOffset);
+      for (const forgetClaims of forget) forgetClaims();
+    });
   }
 
   /**
@@ -286,9 +282,9 @@ export class Stream {
   async info(): Promise<StreamInfo> {
     this.#check();
     const { streamId, name, config } = this.#description;
-    // Taken together with the unflushed part, before anything can be flushed in between.
     const totals = await this.#context.coordinator.streamTotals(streamId);
-    const unflushed = this.#context.unflushedTotals(streamId);
+    // A filling that was just committed is in both places for a moment: each record counts once.
+    const unflushed = this.#context.unflushedTotals(streamId, totals.nextOffset);
     const durableOffset = this.#context.durableNextOffset(streamId, totals.nextOffset);
     return {
       name,
@@ -384,9 +380,9 @@ export class Stream {
     return { offset, timestamp };
   }
 
-  #loadTracking(): Promise<TrackingState> {
+  async #loadTracking(): Promise<TrackingState> {
     const { coordinator, segments } = this.#context;
-    return loadTracking(coordinator, segments, this.#description.streamId, []);
+    return (await loadTracking(coordinator, segments, this.#description.streamId, [])).state;
   }
 
   #requireTracker(): StreamTracker {

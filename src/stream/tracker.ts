@@ -1,35 +1,47 @@
 /**
  * A stream's consumer offsets and publishers on the writing side. Stored offsets gather in memory, last write wins, and
- * reach the log as one delta when the policy lets them; publishers reach it inside their records' frames.
+ * reach the log as one delta when the policy lets them; publishers reach it inside their records' frames. `state` is what
+ * the log says up to its last frame, never more: a snapshot of it claims nothing that a crash could lose.
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
-import { REFERENCES_MAX } from '../limits/limits.ts';
-import { encodeTracking, TRACKING_ENTRY, trackingBytes, type TrackingEntry } from '../record/tracking-format.ts';
-import { TRACKING_LENGTH_BYTES } from '../record/tracking-frames.ts';
+import { REFERENCES_MAX, TRACKING_FRAME_BYTES_MAX } from '../limits/limits.ts';
+import {
+  encodeTracking,
+  TRACKING_ENTRY,
+  trackingBytes,
+  type TrackingEntry,
+  trackingEntryBytes,
+} from '../record/tracking-format.ts';
+import { frameContent, trackingFrameBytes } from '../record/tracking-frames.ts';
 import type { TrackingState } from '../record/tracking-state.ts';
 import type { WritableStreamState } from './frame-appender.ts';
+import type { TrackingSource } from './lane.ts';
+import type { TrackingDebt } from './tracking-loader.ts';
 import { RecentBytes, TRACKING_MIN_INTERVAL, type TrackingSettings, waitBeforeDelta } from './tracking-policy.ts';
+import { UnsnapshottedTracking } from './unsnapshotted-tracking.ts';
 
 export interface TrackerHost {
   readonly clock: Clock;
   readonly settings: TrackingSettings;
-  /** Writes a tracking frame; resolves when it is durable. */
-  write(content: Uint8Array): Promise<void>;
+  /** Writes tracking frames; resolves when they are durable. */
+  write(source: TrackingSource): Promise<void>;
   /** Calls back after some milliseconds, unless cancelled. */
   later(milliseconds: number, callback: () => void): () => void;
 }
 
 export interface TrackerStats {
-  /** Milliseconds between the last two deltas. */
+  /** Milliseconds that the last delta gathered: what a crash could have lost. */
   readonly interval: number;
   /** Tracking as a share of recent user bytes. */
   readonly share: number;
   readonly references: number;
   readonly publishers: number;
   readonly deltas: number;
-  readonly deltaBytes: number;
+  readonly snapshots: number;
+  /** Bytes of tracking that entered the log, and of snapshots. */
+  readonly bytes: number;
 }
 
 export class StreamTracker {
@@ -37,25 +49,35 @@ export class StreamTracker {
   readonly #stream: WritableStreamState;
   readonly #host: TrackerHost;
   readonly #recent: RecentBytes;
+  readonly #unsnapshotted: UnsnapshottedTracking;
   /** Stored and not in the log yet; `undefined` means removed. */
   readonly #pending = new Map<string, number | undefined>();
-  #countedUserBytes: number;
-  #lastDeltaAt: number;
-  #interval = TRACKING_MIN_INTERVAL;
+  /** When the oldest of `#pending` was stored. */
+  #pendingSince = 0;
+  /** Consumers of `state` and `#pending` together. */
+  #references: number;
+  /** What waits for its turn in the log: resolves when it is durable. */
+  #turn: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
-  /** Bytes of deltas since the last snapshot, publishers' marks included. */
-  #deltaBytes = 0;
-  readonly #markedPublishers = new Set<string>();
+  #countedUserBytes: number;
+  #countedTrackingBytes: number;
+  #lastDeltaAt: number;
+  #interval = 0;
   #deltas = 0;
-  #totalDeltaBytes = 0;
+  #snapshots = 0;
+  #snapshotBytes = 0;
 
-  constructor(state: TrackingState, stream: WritableStreamState, host: TrackerHost) {
+  constructor(state: TrackingState, stream: WritableStreamState, host: TrackerHost, debt: TrackingDebt) {
     this.state = state;
     this.#stream = stream;
     this.#host = host;
-    this.#recent = new RecentBytes(host.clock.monotonic());
-    this.#lastDeltaAt = host.clock.monotonic() - TRACKING_MIN_INTERVAL;
+    this.#unsnapshotted = new UnsnapshottedTracking(debt);
+    const now = host.clock.monotonic();
+    this.#recent = new RecentBytes(now);
+    this.#lastDeltaAt = now - TRACKING_MIN_INTERVAL;
     this.#countedUserBytes = stream.userBytes;
+    this.#countedTrackingBytes = stream.trackingBytes;
+    this.#references = state.offsets.size;
   }
 
   /** The stored offset, written or not; `undefined` when there is none. */
@@ -75,66 +97,86 @@ export class StreamTracker {
 
   /** Stores an offset, or removes the reference; resolves at once, or when it is durable. */
   async store(reference: string, offset: number | undefined, durable: boolean): Promise<void> {
-    if (offset !== undefined && this.offset(reference) === undefined)
-      this.#checkRoom(this.offsets().size, 'references');
+    const known = this.offset(reference) !== undefined;
+    if (!known && offset !== undefined) this.#checkRoom();
+    if (this.#pending.size === 0) this.#pendingSince = this.#host.clock.monotonic();
     this.#pending.set(reference, offset);
+    this.#references += Number(offset !== undefined) - Number(known);
     if (durable) await this.flush();
     else this.#arm();
   }
 
   /** Writes what has gathered; resolves when it is durable. */
-  async flush(): Promise<void> {
+  flush(): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    if (this.#pending.size === 0) return;
-    await this.#host.write(frameContent(this.#takePending()));
+    if (this.#turn !== undefined) return this.#turn;
+    if (this.#pending.size === 0) return Promise.resolve();
+    const written = this.#host.write(this.#delta());
+    // The ring is full: what is stored until there is room shares the turn.
+    if (this.#pending.size > 0) this.#turn = written;
+    return written;
   }
 
-  /** The stream was cut to end at `nextOffset`; resolves when what that changes is durable. */
-  async cut(nextOffset: number): Promise<void> {
+  /** The stream was cut to end at `nextOffset`. */
+  cut(nextOffset: number): void {
+    this.state.cut(nextOffset);
+    this.#unsnapshotted.cut();
     for (const [reference, offset] of this.#pending) {
-      if (offset !== undefined && offset >= nextOffset)
-        this.#pending.set(reference, nextOffset === 0 ? undefined : nextOffset - 1);
+      if (offset === undefined || offset < nextOffset) continue;
+      this.#pending.set(reference, nextOffset === 0 ? undefined : nextOffset - 1);
     }
-    const entries = this.state.cut(nextOffset);
-    if (entries.length > 0) await this.#host.write(frameContent(entries));
+    this.#references = this.offsets().size;
   }
 
-  /** Throws when one more publisher would be too many. */
-  checkPublisher(reference: string): void {
-    if (!this.state.publishers.has(reference)) this.#checkRoom(this.state.publishers.size, 'publishers');
+  /**
+   * The log starts at `firstOffset` now: consumers below it go. With `held`, records below the log start are kept in
+   * objects for the tracking beside them alone, and the next snapshot sets them free.
+   */
+  trimmed(firstOffset: number, held: boolean): void {
+    for (const [reference, offset] of this.#pending) {
+      if (offset === undefined || offset >= firstOffset) continue;
+      if (this.state.offsets.has(reference)) this.#pending.set(reference, undefined);
+      else this.#pending.delete(reference);
+    }
+    this.state.evictBelow(firstOffset);
+    this.#references = this.offsets().size;
+    if (held) this.#unsnapshotted.wantSnapshot();
   }
 
   /** A publisher's record entered the log. */
   published(reference: string, publishingId: number, offset: number): void {
-    this.state.publishers.set(reference, { publishingId, offset });
-    this.#markedPublishers.add(reference);
+    this.state.published(reference, publishingId, offset);
+    this.#unsnapshotted.published(reference);
   }
 
   /**
-   * The whole state, when the deltas since the last snapshot outweigh it; `undefined` otherwise. Called as a slot is
-   * sealed, so that the snapshot holds what that slot and all before it say, and nothing later.
+   * The whole state, when what came since the last snapshot outweighs it or takes too many reads; `undefined` otherwise.
+   * Called as a filling ends, so that the snapshot holds what that filling and all before it say.
    */
   takeSnapshot(): Uint8Array | undefined {
-    for (const reference of this.#markedPublishers) this.#deltaBytes += 2 * 8 + 2 + Buffer.byteLength(reference);
-    this.#markedPublishers.clear();
-    if (this.#deltaBytes === 0) return undefined;
+    if (!this.#unsnapshotted.endFilling()) return undefined;
     const entries = this.state.snapshot();
-    if (this.#deltaBytes <= trackingBytes(entries)) return undefined;
-    this.#deltaBytes = 0;
+    const bytes = trackingBytes(entries);
+    if (!this.#unsnapshotted.outweighs(bytes)) return undefined;
+    this.#unsnapshotted.snapshotTaken();
+    this.#recent.addTracking(this.#host.clock.monotonic(), bytes);
+    this.#snapshots += 1;
+    this.#snapshotBytes += bytes;
     return encodeTracking(entries);
   }
 
   stats(): TrackerStats {
     const now = this.#host.clock.monotonic();
-    this.#countUser(now);
+    this.#count(now);
     return {
       interval: this.#interval,
       share: this.#recent.share(now),
-      references: this.offsets().size,
+      references: this.#references,
       publishers: this.state.publishers.size,
       deltas: this.#deltas,
-      deltaBytes: this.#totalDeltaBytes,
+      snapshots: this.#snapshots,
+      bytes: this.#stream.trackingBytes + this.#snapshotBytes,
     };
   }
 
@@ -143,79 +185,94 @@ export class StreamTracker {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     this.#pending.clear();
+    this.#references = this.state.offsets.size;
   }
 
   #arm(): void {
-    if (this.#cancelTimer !== undefined) return;
-    const now = this.#host.clock.monotonic();
-    this.#countUser(now);
-    const bytes = trackingBytes(this.#pendingEntries());
-    const wait = waitBeforeDelta(this.#recent, this.#host.settings, now, now - this.#lastDeltaAt, bytes);
-    this.#cancelTimer = this.#host.later(wait, () => {
+    if (this.#cancelTimer !== undefined || this.#turn !== undefined) return;
+    this.#cancelTimer = this.#host.later(this.#waitBeforeDelta(), () => {
       this.#cancelTimer = undefined;
-      this.#due();
+      if (this.#pending.size === 0) return;
+      // A failure poisons the lane, which tells everybody who waits; nobody waits for this delta.
+      if (this.#waitBeforeDelta() === 0) this.flush().catch(() => undefined);
+      else this.#arm();
     });
   }
 
-  #due(): void {
+  #waitBeforeDelta(): number {
     const now = this.#host.clock.monotonic();
-    this.#countUser(now);
-    const bytes = trackingBytes(this.#pendingEntries());
-    const wait = waitBeforeDelta(this.#recent, this.#host.settings, now, now - this.#lastDeltaAt, bytes);
-    if (wait > 0) {
-      this.#arm();
-      return;
-    }
-    // A failure poisons the lane, which tells everybody who waits; nobody waits for this delta.
-    this.flush().catch(() => undefined);
+    this.#count(now);
+    const bytes = trackingFrameBytes(trackingBytes(this.#pendingEntries()));
+    return waitBeforeDelta(this.#recent, this.#host.settings, now, now - this.#lastDeltaAt, bytes);
   }
 
-  #takePending(): TrackingEntry[] {
-    const entries = this.#pendingEntries();
-    const bytes = trackingBytes(entries);
+  /** What is pending when its turn comes, in as many frames as it takes. */
+  #delta(): TrackingSource {
+    let taken: TrackingEntry[] = [];
+    let frames = 0;
+    return {
+      next: () => {
+        taken = this.#firstPending();
+        if (taken.length > 0) return frameContent(taken);
+        if (frames > 0) this.#deltaWritten();
+        this.#turn = undefined;
+        return undefined;
+      },
+      placed: () => {
+        frames += 1;
+        this.state.apply(taken);
+        for (const entry of taken) {
+          assert(entry.type !== TRACKING_ENTRY.cut, 'a delta holds consumers only');
+          this.#pending.delete(entry.reference);
+          this.#unsnapshotted.stored(entry.reference);
+        }
+      },
+    };
+  }
+
+  #deltaWritten(): void {
     const now = this.#host.clock.monotonic();
-    this.#pending.clear();
-    this.#countUser(now);
-    this.#recent.addTracking(now, bytes);
-    this.#interval = now - this.#lastDeltaAt;
+    this.#count(now);
+    this.#interval = now - this.#pendingSince;
     this.#lastDeltaAt = now;
-    this.#deltaBytes += bytes;
-    this.#totalDeltaBytes += bytes;
     this.#deltas += 1;
-    // Readable at once: a crash before the frame is durable loses at most what the interval may lose anyway.
-    this.state.apply(entries);
+  }
+
+  /** As many pending entries as fit one frame. */
+  #firstPending(): TrackingEntry[] {
+    const entries: TrackingEntry[] = [];
+    let bytes = 0;
+    for (const entry of this.#pendingEntries()) {
+      bytes += trackingEntryBytes(entry);
+      if (bytes > TRACKING_FRAME_BYTES_MAX) break;
+      entries.push(entry);
+    }
     return entries;
   }
 
-  #pendingEntries(): TrackingEntry[] {
-    return [...this.#pending].map(([reference, offset]) =>
-      offset === undefined
-        ? { type: TRACKING_ENTRY.offsetRemoved, reference }
-        : { type: TRACKING_ENTRY.offset, reference, offset },
-    );
+  *#pendingEntries(): Generator<TrackingEntry> {
+    for (const [reference, offset] of this.#pending) {
+      if (offset === undefined) yield { type: TRACKING_ENTRY.offsetRemoved, reference };
+      else yield { type: TRACKING_ENTRY.offset, reference, offset };
+    }
   }
 
-  #countUser(now: number): void {
-    assert(this.#stream.userBytes >= this.#countedUserBytes, 'user bytes only grow');
-    this.#recent.addUser(now, this.#stream.userBytes - this.#countedUserBytes);
-    this.#countedUserBytes = this.#stream.userBytes;
+  /** Takes over what the lane has written of the stream. */
+  #count(now: number): void {
+    const { userBytes, trackingBytes: tracking } = this.#stream;
+    assert(userBytes >= this.#countedUserBytes && tracking >= this.#countedTrackingBytes, 'counters only grow');
+    this.#recent.addUser(now, userBytes - this.#countedUserBytes);
+    this.#recent.addTracking(now, tracking - this.#countedTrackingBytes);
+    this.#countedUserBytes = userBytes;
+    this.#countedTrackingBytes = tracking;
   }
 
-  #checkRoom(count: number, what: 'references' | 'publishers'): void {
-    if (count < REFERENCES_MAX) return;
+  #checkRoom(): void {
+    if (this.#references < REFERENCES_MAX) return;
     throw new MillraceError(
       'ERR_MILLRACE_TOO_MANY_REFERENCES',
-      `the stream has ${count} ${what}, which is the most it may have: remove some first`,
-      { details: { count, limit: REFERENCES_MAX } },
+      `the stream has ${this.#references} references, which is the most it may have: delete some first`,
+      { details: { count: this.#references, limit: REFERENCES_MAX } },
     );
   }
-}
-
-/** A tracking frame's content: the length of the entries, then the entries. */
-export function frameContent(entries: readonly TrackingEntry[]): Uint8Array {
-  const encoded = encodeTracking(entries);
-  const content = new Uint8Array(TRACKING_LENGTH_BYTES + encoded.length);
-  new DataView(content.buffer).setUint32(0, encoded.length, true);
-  content.set(encoded, TRACKING_LENGTH_BYTES);
-  return content;
 }

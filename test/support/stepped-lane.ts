@@ -130,7 +130,7 @@ export class SteppedLane {
   stream(streamId: number): WritableStreamState {
     let stream = this.#streams.get(streamId);
     if (stream === undefined) {
-      stream = { streamId, nextOffset: 0, epoch: 0, userBytes: 0 };
+      stream = { streamId, nextOffset: 0, epoch: 0, userBytes: 0, trackingBytes: 0 };
       this.#streams.set(streamId, stream);
     }
     return stream;
