@@ -12,9 +12,9 @@ import { BoundedAppender, type Kept } from './bounded-appender.ts';
 import { examples } from './help.ts';
 import { interruptible } from './interruption.ts';
 import { keyedRecord } from './keyed-record.ts';
-import { LineSplitter } from './line-splitter.ts';
-import { print, printJson } from './output.ts';
-import { type Progress, startProgress } from './progress.ts';
+import { LineSplitter, type LineVisitor } from './line-splitter.ts';
+import { note, print, printJson } from './output.ts';
+import { startProgress } from './progress.ts';
 import { bytes, counted } from './text.ts';
 
 interface IngestOptions {
@@ -83,21 +83,22 @@ async function appendInput(
     input.destroy();
   };
   signal.addEventListener('abort', stop, { once: true });
-  const recordsOf = (lines: Buffer[]): RecordInput[] => {
-    if (keyField === undefined) return lines;
-    const before = splitter.lines - lines.length;
-    return lines.map((line, index) => keyedRecord(line, keyField, before + index + 1));
-  };
+  const recordOf = (line: Buffer): RecordInput =>
+    keyField === undefined ? line : keyedRecord(line, keyField, splitter.lines);
   try {
     let doneBytes = 0;
     for await (const chunk of chunksOf(input, signal)) {
-      const lines = splitter.push(chunk);
-      await appender.append(recordsOf(lines), sumOf(lines));
+      await appendLines(appender, recordOf, (visit) => {
+        splitter.push(chunk, visit);
+      });
       doneBytes += chunk.length;
-      update(progress, doneBytes, appender.kept);
+      progress.update(doneBytes, `${counted(appender.kept.records, 'record')} durable`);
     }
-    const last = signal.aborted ? undefined : splitter.end();
-    if (last !== undefined) await appender.append(recordsOf([last]), last.length);
+    if (!signal.aborted) {
+      await appendLines(appender, recordOf, (visit) => {
+        splitter.end(visit);
+      });
+    }
     await appender.finish();
   } finally {
     signal.removeEventListener('abort', stop);
@@ -108,6 +109,7 @@ async function appendInput(
 
 /** A file is read in larger pieces than a pipe gives, and its size is known. */
 function openInput(): { input: Readable; totalBytes: number | undefined } {
+  if (process.stdin.isTTY) note('reading lines from the terminal; Ctrl-D ends the input', false);
   const stat = fstatSync(STDIN);
   if (!stat.isFile()) return { input: process.stdin, totalBytes: undefined };
   const input = createReadStream('', { fd: STDIN, autoClose: false, highWaterMark: FILE_READ_BYTES });
@@ -123,8 +125,25 @@ async function* chunksOf(input: Readable, signal: AbortSignal): AsyncGenerator<B
   }
 }
 
-function update(progress: Progress, doneBytes: number, kept: Kept): void {
-  progress.update(doneBytes, `${counted(kept.records, 'record')} durable`);
+/** Appends the lines that `deliver` gives, also those in front of one that it fails at. */
+async function appendLines(
+  appender: BoundedAppender,
+  recordOf: (line: Buffer) => RecordInput,
+  deliver: (visit: LineVisitor) => void,
+): Promise<void> {
+  const records: RecordInput[] = [];
+  let size = 0;
+  let failure: { readonly error: unknown } | undefined;
+  try {
+    deliver((line) => {
+      records.push(recordOf(line));
+      size += line.length;
+    });
+  } catch (error) {
+    failure = { error };
+  }
+  await appender.append(records, size);
+  if (failure !== undefined) throw failure.error;
 }
 
 async function attempt(work: () => Promise<void>): Promise<Error | undefined> {
@@ -150,10 +169,4 @@ async function printSummary(name: string, kept: Kept, next: number, complete: bo
   }
   const offsets = records === 0 ? `the next offset is ${next}` : `offsets ${firstOffset} to ${nextOffset - 1}`;
   await print(`${counted(records, 'record')} (${bytes(kept.bytes)}) kept in ${name}: ${offsets}\n`);
-}
-
-function sumOf(lines: readonly Buffer[]): number {
-  let sum = 0;
-  for (const line of lines) sum += line.length;
-  return sum;
 }

@@ -12,23 +12,25 @@ function parse(value: Buffer, line: number): object {
   try {
     parsed = JSON.parse(value.toString());
   } catch (error) {
-    throw refuse(line, `is not JSON (${error instanceof Error ? error.message : String(error)})`);
+    throw refuse(line, `it is not JSON (${error instanceof Error ? error.message : String(error)})`);
   }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw refuse(line, 'is no JSON object');
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    throw refuse(line, 'it is no JSON object');
   return parsed;
 }
 
 function keyOf(parsed: object, field: string, line: number): string {
   // Own fields only: every object inherits a `constructor`.
-  const key: unknown = Object.getOwnPropertyDescriptor(parsed, field)?.value;
+  const key: unknown = Object.hasOwn(parsed, field) ? (parsed as Record<string, unknown>)[field] : undefined;
   if (typeof key === 'string') return key;
   if (typeof key === 'number' || typeof key === 'boolean') return String(key);
   const found = key === undefined ? 'is missing' : `is ${key === null ? 'null' : 'a list or an object'}`;
-  throw refuse(line, `cannot be keyed: field ${JSON.stringify(field)} ${found}, not a string, number or boolean`);
+  const needed = 'the key is a string, a number or a boolean';
+  throw refuse(line, `field ${JSON.stringify(field)} ${found}: ${needed}`);
 }
 
 function refuse(line: number, problem: string): MillraceError {
-  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', `line ${line} of the input ${problem}`, {
+  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', `line ${line}: ${problem}`, {
     details: { line },
   });
 }

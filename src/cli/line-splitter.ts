@@ -3,6 +3,9 @@ import { MillraceError } from '../errors/millrace-error.ts';
 
 const NEWLINE = 10;
 
+/** Takes a line. What it throws ends the splitting; the lines before it were delivered. */
+export type LineVisitor = (line: Buffer) => void;
+
 /**
  * A line ends at `\n`, which is not part of it; anything else is, `\r` too. Lines are views of the chunks that were pushed,
  * except those that lie across two of them.
@@ -18,26 +21,24 @@ export class LineSplitter {
     this.#maxLineBytes = maxLineBytes;
   }
 
-  /** Lines that ended so far. */
+  /** Lines that ended so far, the one being delivered included. */
   get lines(): number {
     return this.#lines;
   }
 
-  /** Takes the next chunk and returns the lines that end in it. Throws `ERR_MILLRACE_RECORD_TOO_LARGE`. */
-  push(chunk: Buffer): Buffer[] {
-    const lines: Buffer[] = [];
+  /** Takes the next chunk and delivers the lines that end in it. Throws `ERR_MILLRACE_RECORD_TOO_LARGE`. */
+  push(chunk: Buffer, visit: LineVisitor): void {
     let from = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
-      lines.push(this.#complete(chunk.subarray(from, end)));
+      visit(this.#complete(chunk.subarray(from, end)));
       from = end + 1;
     }
     if (from < chunk.length) this.#keep(chunk.subarray(from));
-    return lines;
   }
 
-  /** The last line, when no `\n` ended it. */
-  end(): Buffer | undefined {
-    return this.#pendingBytes === 0 ? undefined : this.#complete(Buffer.alloc(0));
+  /** Delivers the last line, when no `\n` ended it. */
+  end(visit: LineVisitor): void {
+    if (this.#pendingBytes > 0) visit(this.#complete(Buffer.alloc(0)));
   }
 
   #complete(rest: Buffer): Buffer {

@@ -4,11 +4,6 @@ import type { RecordBatch } from '../record/record-batch.ts';
 
 const NEWLINE = 10;
 
-/** Bytes that are no text, in JSON. */
-interface Base64 {
-  readonly base64: string;
-}
-
 /** Every value followed by a newline. A tombstone is an empty line. */
 export function valueLinesOf(batch: RecordBatch): Buffer {
   const values: Buffer[] = [];
@@ -28,16 +23,18 @@ export function valueLinesOf(batch: RecordBatch): Buffer {
   return lines;
 }
 
-/** Every record as a JSON object on a line. */
+/** Every record as a JSON object on a line. Put together by hand: half the time of `JSON.stringify` on an object. */
 export function jsonLinesOf(batch: RecordBatch): string {
   let lines = '';
-  for (const { offset, timestamp, key, value } of batch) {
-    lines += `${JSON.stringify({ offset, timestamp, key: jsonValue(key), value: jsonValue(value) })}\n`;
+  for (let index = 0; index < batch.length; index += 1) {
+    const place = `"offset":${batch.offset(index)},"timestamp":${batch.timestamp(index)}`;
+    lines += `{${place},"key":${jsonOf(batch.key(index))},"value":${jsonOf(batch.value(index))}}\n`;
   }
   return lines;
 }
 
-function jsonValue(bytes: Buffer | null): string | Base64 | null {
-  if (bytes === null) return null;
-  return isUtf8(bytes) ? bytes.toString() : { base64: bytes.toString('base64') };
+/** Bytes that are no text become `{"base64":"..."}`. */
+function jsonOf(bytes: Buffer | null): string {
+  if (bytes === null) return 'null';
+  return isUtf8(bytes) ? JSON.stringify(bytes.toString()) : `{"base64":"${bytes.toString('base64')}"}`;
 }

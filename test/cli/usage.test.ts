@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { suite, test } from 'node:test';
+import { runCli, succeed } from './cli-process.ts';
+import { storeWith } from './store-fixture.ts';
+
+const COMMANDS = ['ingest', 'read', 'ls', 'info', 'verify', 'dump'] as const;
+const MANIFEST = join(import.meta.dirname, '..', '..', '..', 'package.json');
+
+suite('usage', () => {
+  test('--version is the version of the package', async () => {
+    const { version } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { version: string };
+    assert.equal(await succeed(['--version']), `${version}\n`);
+  });
+
+  test('--help lists every command and explains the exit codes', async () => {
+    const help = await succeed(['--help']);
+    for (const command of COMMANDS) assert.match(help, new RegExp(`^ {2}${command} `, 'm'));
+    assert.match(help, /0 ok, 1 failed or damage found, 2 wrong usage/);
+  });
+
+  for (const command of COMMANDS) {
+    test(`the help of ${command} has examples of it`, async () => {
+      const help = await succeed([command, '--help']);
+      assert.match(help, new RegExp(`Examples:\n[^]*millrace ${command} `));
+      assert.equal(await succeed(['help', command]), help);
+    });
+  }
+
+  test('no command prints the help and is a usage error', async () => {
+    const { code, stdout, stderr } = await runCli([]);
+    assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
+    assert.match(stderr, /^Usage: millrace/);
+  });
+
+  const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
+    ['an unknown command', ['mill'], /unknown command 'mill'/],
+    ['an unknown option', ['ls', '--limt', 'x'], /unknown option '--limt'/],
+    ['a missing argument', ['read', 'x'], /missing required argument 'stream'/],
+    ['one argument too many', ['ls', 'x', 'y'], /too many arguments/],
+    ['an empty directory name', ['ls', ''], /path of a directory/],
+    ['a stream name with a slash', ['info', 'x', '../../x'], /holds no slash/],
+    ['a stream name with a control character', ['info', 'x', 'a\u0007b'], /control characters/],
+    ['an endless stream name', ['info', 'x', 'n'.repeat(100_000)], /at most 255 bytes/],
+    ['a negative limit', ['read', 'x', 's', '--limit', '-1'], /whole number/],
+    ['a limit that is no number', ['read', 'x', 's', '--limit', '1e3'], /whole number/],
+    ['a place that is none', ['read', 'x', 's', '--from', 'yesterday'], /first, last, next, an offset/],
+    ['an offset that no number can hold', ['read', 'x', 's', '--from', '99999999999999999999'], /an offset/],
+    ['a date that is none', ['read', 'x', 's', '--from', '@2026-99-99'], /a time such as/],
+    ['an unknown codec', ['ingest', 'x', 's', '--compression', 'zip'], /lz4 or none/],
+  ];
+  for (const [what, args, message] of wrong) {
+    test(`${what} is a usage error on one line`, async () => {
+      const { code, stdout, stderr } = await runCli(args);
+      assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
+      assert.match(stderr, /^millrace: ERR_MILLRACE_INVALID_ARGUMENT: [^\n]+\n$/);
+      assert.match(stderr, message);
+    });
+  }
+
+  test('with --json errors are objects, those of usage too', async () => {
+    const { code, stderr } = await runCli(['read', 'x', 's', '--limit', '-1', '--json']);
+    const { error } = JSON.parse(stderr) as { error: Record<string, unknown> };
+    assert.equal(code, 2);
+    assert.deepEqual(
+      { ...error, message: typeof error['message'] },
+      { code: 'ERR_MILLRACE_INVALID_ARGUMENT', kind: 'invalid', retryable: false, message: 'string', details: {} },
+    );
+  });
+
+  for (const args of [['read', 's'], ['info', 's'], ['ls'], ['verify']]) {
+    const [command = '', ...rest] = args;
+    test(`${command} of a directory without a store fails and makes none`, async () => {
+      const fixture = await storeWith({});
+      const missing = join(fixture.path, 'missing');
+      const { code, stdout, stderr } = await runCli([command, missing, ...rest]);
+      assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
+      assert.match(stderr, /^millrace: ERR_MILLRACE_STORE_NOT_FOUND: [^\n]+\n$/);
+      assert.throws(() => readFileSync(missing), { code: 'ENOENT' });
+      fixture.remove();
+    });
+  }
+
+  test('a file where the store should be fails with a coded error', async () => {
+    const { code, stderr } = await runCli(['ls', MANIFEST]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^millrace: ERR_MILLRACE_DIRECTORY_UNUSABLE: [^\n]+\n$/);
+  });
+});
