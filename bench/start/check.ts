@@ -61,7 +61,9 @@ async function readStream(
     }
     progress(digest.bytes);
   }
-  if (!proven) throw new Error(`${stream.name}: ${acknowledged} records were acknowledged, ${digest.records} are there`);
-  if (digest.records > total) throw new Error(`${stream.name}: ${digest.records} records are there, ${total} were planned`);
+  if (!proven)
+    throw new Error(`${stream.name}: ${acknowledged} records were acknowledged, ${digest.records} are there`);
+  if (digest.records > total)
+    throw new Error(`${stream.name}: ${digest.records} records are there, ${total} were planned`);
   return digest;
 }

@@ -22,7 +22,7 @@ let acknowledgements = 0;
 /** Blocking, so that nothing is appended on the strength of an acknowledgement that the parent has not been told of. */
 function report(message: Message): void {
   const line = Buffer.from(encodeMessage(message));
-  for (let done = 0; done < line.length; ) done += writeSync(REPORT_DESCRIPTOR, line, done);
+  for (let done = 0; done < line.length;) done += writeSync(REPORT_DESCRIPTOR, line, done);
 }
 
 report({ type: 'open' });

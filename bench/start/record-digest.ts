@@ -28,7 +28,8 @@ export class RecordDigest {
 
   add(timestamp: number, value: Buffer): void {
     const needed = HEADER_BYTES + value.length;
-    if (needed > STAGING_BYTES) throw new RangeError(`a record of ${value.length} bytes is too large for the benchmark`);
+    if (needed > STAGING_BYTES)
+      throw new RangeError(`a record of ${value.length} bytes is too large for the benchmark`);
     if (this.#used + needed > STAGING_BYTES) {
       this.#hash = this.value();
       this.#used = 0;

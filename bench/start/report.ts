@@ -33,7 +33,18 @@ export interface Figures {
   readonly duration: number;
 }
 
-const HEADING = ['phase', 'records', 'bytes', 'time', 'records/s', 'MB/s', 'append p50', 'p99', 'appendMany p50', 'p99'];
+const HEADING = [
+  'phase',
+  'records',
+  'bytes',
+  'time',
+  'records/s',
+  'MB/s',
+  'append p50',
+  'p99',
+  'appendMany p50',
+  'p99',
+];
 const SECOND = 1_000;
 const MEGABYTE = 1e6;
 
