@@ -7,6 +7,7 @@ import type { ObjectStoreDescriptor } from '../object/object-store.ts';
 import { allocateRing, type RingGeometry } from '../ring/geometry.ts';
 import type { LaneStart } from '../ring/producer.ts';
 import type { Compression } from '../record/stream-config.ts';
+import { takeCleanMark } from '../wal/clean-mark.ts';
 import { recoverLane, type RecoveredLane, type RecoveryReport } from '../wal/recovery.ts';
 import { createSlotFiles, existingGeometry, rebuildSlotFiles } from '../wal/slot-files.ts';
 import { chooseGeometry, recordBytesMax, sameGeometry } from './geometry.ts';
@@ -64,6 +65,7 @@ async function recoverLog(base: OpenedBase, geometry: RingGeometry): Promise<Ope
   const ring = allocateRing(geometry);
   const watermarks = await nextOffsetsOf(coordinator);
   const flushed = (await coordinator.flushedSlots()).find(({ lane }) => lane === LANE) ?? NOTHING_FLUSHED;
+  const clean = takeCleanMark(fileSystem, paths.wal, storeId, LANE, flushed)?.start;
   const recovered = await recoverLane({
     fileSystem,
     directory: paths.wal,
@@ -73,6 +75,7 @@ async function recoverLog(base: OpenedBase, geometry: RingGeometry): Promise<Ope
     ring,
     flushed,
     nextOffset: (streamId) => watermarks.get(streamId),
+    clean,
     salvage: settings.salvage,
   });
   await rebuildSlotFiles(fileSystem, paths.wal, LANE, geometry, ring, recovered.unusableFiles);

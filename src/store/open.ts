@@ -131,6 +131,7 @@ async function assemble(base: OpenedBase, log: OpenedLog, objects: ObjectStore, 
   const writer = new WriterSide({
     settings,
     storeId,
+    fileSystem: base.fileSystem,
     walDirectory: paths.wal,
     ring,
     geometry,

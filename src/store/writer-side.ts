@@ -3,6 +3,7 @@
  * segments. A read-only store has none of it.
  */
 import type { Clock } from '../base/clock.ts';
+import type { FileSystem } from '../base/file-system.ts';
 import type { Signal } from '../base/signal.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
@@ -14,6 +15,7 @@ import { logPosition, type RingGeometry } from '../ring/geometry.ts';
 import type { SealedSlot } from '../ring/producer.ts';
 import type { Compression } from '../record/stream-config.ts';
 import { Lane } from '../stream/lane.ts';
+import { writeCleanMark } from '../wal/clean-mark.ts';
 import type { RecoveredLane } from '../wal/recovery.ts';
 import type { Settings } from './options.ts';
 import { Trackers } from './trackers.ts';
@@ -22,6 +24,7 @@ import { WalThread } from './wal-thread.ts';
 export interface WriterSideOptions {
   readonly settings: Settings;
   readonly storeId: Uint8Array;
+  readonly fileSystem: FileSystem;
   readonly walDirectory: string;
   readonly ring: SharedArrayBuffer;
   readonly geometry: RingGeometry;
@@ -142,8 +145,21 @@ export class WriterSide {
     } finally {
       clearTimeout(this.#ageTimer);
       await this.#wal.stop();
+      const { failure } = this.lane;
       this.lane.fail(new MillraceError('ERR_MILLRACE_CLOSED', 'the store was closed'));
+      if (failure === undefined) await this.#markClean();
     }
+  }
+
+  /** The WAL worker has ended: when all of the log is in segments, the next opening need not read it. */
+  async #markClean(): Promise<void> {
+    const { producer } = this.lane;
+    const { coordinator, fileSystem, walDirectory, storeId } = this.#options;
+    const flushed = (await coordinator.flushedSlots()).find(({ lane }) => lane === LANE);
+    if (flushed === undefined || producer.slotsInUse > 0 || producer.hasOpenBlock) return;
+    if (flushed.blockSequence !== producer.blockSequence - 1) return;
+    const start = { slotSequence: producer.slotSequence, blockSequence: producer.blockSequence };
+    writeCleanMark(fileSystem, walDirectory, storeId, LANE, { start, flushed });
   }
 
   #sealed(slot: SealedSlot): void {

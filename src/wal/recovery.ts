@@ -36,6 +36,8 @@ export interface RecoveryInput {
   readonly flushed: LaneStart;
   /** Next offset of a stream by the coordinator; `undefined` when the stream was deleted. */
   readonly nextOffset: (streamId: number) => number | undefined;
+  /** Where the lane goes on, when its log was closed clean: only the files' headers are read then. */
+  readonly clean?: LaneStart | undefined;
   /** Skip damage and report it, instead of refusing to open. */
   readonly salvage: boolean;
 }
@@ -75,7 +77,7 @@ export interface RecoveredLane {
 
 /** Recovers a lane whose slot files exist. Throws a coded error that names file and position. */
 export async function recoverLane(input: RecoveryInput): Promise<RecoveredLane> {
-  const { flushed, geometry } = input;
+  const { flushed, geometry, clean } = input;
   const slots: LoadedSlot[] = [];
   for (let index = 0; index < geometry.slots; index += 1) slots.push(await loadSlot(input, index));
   const fillings = fillingsOf(
@@ -90,8 +92,8 @@ export async function recoverLane(input: RecoveryInput): Promise<RecoveredLane> 
   const newest = fillings.at(-1)?.slotSequence ?? flushed.slotSequence;
   const slotSequence = nextFilling(slots, newest, sealed[0], geometry);
   return {
-    start: { slotSequence, blockSequence: (walk.blocks.at(-1)?.blockSequence ?? flushed.blockSequence) + 1 },
-    released: (sealed[0]?.slotSequence ?? slotSequence) - 1,
+    start: clean ?? { slotSequence, blockSequence: (walk.blocks.at(-1)?.blockSequence ?? flushed.blockSequence) + 1 },
+    released: (sealed[0]?.slotSequence ?? clean?.slotSequence ?? slotSequence) - 1,
     fillings: sealed,
     frames,
     unusableFiles: slots.flatMap(({ usable }, index) => (usable ? [] : [index])),
@@ -141,6 +143,7 @@ async function loadSlot(input: RecoveryInput, slotIndex: number): Promise<Loaded
   const usable = row.then === 'use';
   if (!usable && !(row.then === 'damaged' && input.salvage)) throw fileError(path, row.label, row.then);
   if (!usable) restoreHeader(input, slotIndex, image);
+  if (input.clean !== undefined) return { blocks: [], torn: [], usable };
   const isHere = (slotSequence: number): boolean => slotIndexOf(input.geometry, slotSequence) === slotIndex;
   const torn = new Set<number>();
   const blocks = findBlocks(image, input, (slotSequence) => torn.add(slotSequence));
@@ -190,11 +193,15 @@ async function readInto(input: RecoveryInput, path: string, slotIndex: number, i
   };
 }
 
-async function readImage({ fileSystem, salvage }: RecoveryInput, path: string, image: Uint8Array): Promise<void> {
+async function readImage(
+  { fileSystem, salvage, clean }: RecoveryInput,
+  path: string,
+  image: Uint8Array,
+): Promise<void> {
   let file: FileHandle | undefined;
   try {
     file = await fileSystem.open(path, { access: 'write' });
-    await readFully(file, image, salvage);
+    await readFully(file, clean === undefined ? image : image.subarray(0, PAGE_BYTES), salvage);
     // What is read here is served to readers: it must not vanish in a later power loss because a killed process left
     // it in the page cache only.
     await file.sync();

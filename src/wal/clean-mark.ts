@@ -1,0 +1,116 @@
+/**
+ * The clean mark of a lane: written when a store is closed with its whole log in segments, removed before the next write
+ * to the log. While it is there the slot files hold nothing to recover, and opening need not read them.
+ *
+ * ```
+ *   0 magic u32 "MRCL"
+ *   4 version u16, lane u16
+ *   8 store id 16 B
+ *  24 slot sequence u64, block sequence u64     where the lane goes on; each plus one, since -1 stands for none
+ *  40 slot sequence u64, block sequence u64     the last filling in segments: must be what the coordinator says
+ *  56 checksum u64                              xxh64 of bytes [0, 56)
+ * ```
+ */
+import { join } from 'node:path';
+import { bytesEqual, readUint64, viewOf, writeUint64 } from '../base/bytes.ts';
+import type { FileSystem } from '../base/file-system.ts';
+import { xxh64 } from '../codec/checksum.ts';
+import { STORE_ID_BYTES } from '../ring/block-format.ts';
+import type { LaneStart } from '../ring/producer.ts';
+import { shortWrite } from './slot-files.ts';
+
+const CLEAN_MAGIC = 0x4c43524d;
+const CLEAN_VERSION = 1;
+const CLEAN_BYTES = 64;
+const CHECKED_BYTES = 56;
+const START = 24;
+const FLUSHED = 40;
+
+export interface CleanMark {
+  readonly start: LaneStart;
+  readonly flushed: LaneStart;
+}
+
+export function cleanMarkName(lane: number): string {
+  return `lane-${String(lane).padStart(3, '0')}.clean`;
+}
+
+/** Writes the mark whole and durably. Nothing may be written to the lane's log afterwards. */
+export function writeCleanMark(
+  fileSystem: FileSystem,
+  directory: string,
+  storeId: Uint8Array,
+  lane: number,
+  mark: CleanMark,
+): void {
+  const bytes = new Uint8Array(CLEAN_BYTES);
+  const view = viewOf(bytes);
+  view.setUint32(0, CLEAN_MAGIC, true);
+  view.setUint16(4, CLEAN_VERSION, true);
+  view.setUint16(6, lane, true);
+  bytes.set(storeId, 8);
+  writeSequences(view, START, mark.start);
+  writeSequences(view, FLUSHED, mark.flushed);
+  view.setBigUint64(CHECKED_BYTES, xxh64(bytes.subarray(0, CHECKED_BYTES)), true);
+  const path = join(directory, cleanMarkName(lane));
+  const temporary = `${path}.tmp`;
+  fileSystem.removeSync(temporary);
+  const file = fileSystem.openSync(temporary, { access: 'create' });
+  try {
+    const written = file.writeSync(bytes, 0, CLEAN_BYTES, 0);
+    if (written !== CLEAN_BYTES) throw shortWrite(temporary, written, CLEAN_BYTES, 0);
+    file.syncSync();
+  } finally {
+    file.closeSync();
+  }
+  fileSystem.renameSync(temporary, path);
+  fileSystem.syncDirectorySync(directory);
+}
+
+/**
+ * Takes the mark away, durably, and returns it; `undefined` when there is none that holds. A mark that is damaged or of
+ * another time only costs the reading that it would have saved.
+ */
+export function takeCleanMark(
+  fileSystem: FileSystem,
+  directory: string,
+  storeId: Uint8Array,
+  lane: number,
+  flushed: LaneStart,
+): CleanMark | undefined {
+  const path = join(directory, cleanMarkName(lane));
+  if (fileSystem.statSync(path) === undefined) return undefined;
+  const bytes = new Uint8Array(CLEAN_BYTES);
+  const file = fileSystem.openSync(path, { access: 'read' });
+  let count: number;
+  try {
+    count = file.readSync(bytes, 0, CLEAN_BYTES, 0);
+  } finally {
+    file.closeSync();
+  }
+  fileSystem.removeSync(path);
+  // Until the removal is durable, a power loss could bring the mark back in front of a log with records.
+  fileSystem.syncDirectorySync(directory);
+  const view = viewOf(bytes);
+  const mark = { start: readSequences(view, START), flushed: readSequences(view, FLUSHED) };
+  const holds =
+    count === CLEAN_BYTES &&
+    view.getUint32(0, true) === CLEAN_MAGIC &&
+    view.getUint16(4, true) === CLEAN_VERSION &&
+    view.getUint16(6, true) === lane &&
+    bytesEqual(bytes.subarray(8, 8 + STORE_ID_BYTES), storeId) &&
+    view.getBigUint64(CHECKED_BYTES, true) === xxh64(bytes.subarray(0, CHECKED_BYTES)) &&
+    mark.flushed.slotSequence === flushed.slotSequence &&
+    mark.flushed.blockSequence === flushed.blockSequence &&
+    mark.start.slotSequence > flushed.slotSequence;
+  return holds ? mark : undefined;
+}
+
+function writeSequences(view: DataView, at: number, { slotSequence, blockSequence }: LaneStart): void {
+  writeUint64(view, at, slotSequence + 1);
+  writeUint64(view, at + 8, blockSequence + 1);
+}
+
+function readSequences(view: DataView, at: number): LaneStart {
+  return { slotSequence: readUint64(view, at) - 1, blockSequence: readUint64(view, at + 8) - 1 };
+}

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, test } from 'node:test';
+import { NodeFileSystem } from '../../src/base/node-file-system.ts';
+import { loadChecksum } from '../../src/codec/checksum.ts';
+import { open } from '../../src/index.ts';
+import { cleanMarkName, takeCleanMark, writeCleanMark } from '../../src/wal/clean-mark.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+const fileSystem = new NodeFileSystem();
+const storeId = new Uint8Array(16).fill(7);
+const start = { slotSequence: 12, blockSequence: 90 };
+const flushed = { slotSequence: 11, blockSequence: 89 };
+
+before(loadChecksum);
+
+async function withTemporaryDirectory(use: (directory: string) => void | Promise<void>): Promise<void> {
+  const directory = temporaryDirectory();
+  try {
+    await use(directory.path);
+  } finally {
+    directory.remove();
+  }
+}
+
+test('a mark is taken once, and tells where the lane goes on', () =>
+  withTemporaryDirectory((directory) => {
+    writeCleanMark(fileSystem, directory, storeId, 0, { start, flushed });
+    assert.deepEqual(takeCleanMark(fileSystem, directory, storeId, 0, flushed)?.start, start);
+    assert.equal(takeCleanMark(fileSystem, directory, storeId, 0, flushed), undefined);
+  }));
+
+test('a mark of another store, lane or time is taken away and not believed', () =>
+  withTemporaryDirectory((directory) => {
+    const write = (): void => {
+      writeCleanMark(fileSystem, directory, storeId, 0, { start, flushed });
+    };
+    write();
+    assert.equal(takeCleanMark(fileSystem, directory, new Uint8Array(16), 0, flushed), undefined);
+    write();
+    const later = { slotSequence: 12, blockSequence: 95 };
+    assert.equal(takeCleanMark(fileSystem, directory, storeId, 0, later), undefined);
+    assert.equal(existsSync(join(directory, cleanMarkName(0))), false);
+  }));
+
+test('a mark with any bit flipped, or cut at any length, is not believed', () =>
+  withTemporaryDirectory((directory) => {
+    const path = join(directory, cleanMarkName(0));
+    writeCleanMark(fileSystem, directory, storeId, 0, { start, flushed });
+    const whole = readFileSync(path);
+    for (let bit = 0; bit < whole.length * 8; bit += 1) {
+      const damaged = Buffer.from(whole);
+      damaged[bit >>> 3] = (damaged[bit >>> 3] as number) ^ (1 << (bit & 7));
+      writeFileSync(path, damaged);
+      assert.equal(takeCleanMark(fileSystem, directory, storeId, 0, flushed), undefined, `bit ${bit}`);
+    }
+    for (let length = 0; length < whole.length; length += 1) {
+      writeFileSync(path, whole.subarray(0, length));
+      assert.equal(takeCleanMark(fileSystem, directory, storeId, 0, flushed), undefined, `length ${length}`);
+    }
+  }));
+
+test('closing leaves a mark, opening takes it, and what is appended then survives without another close', () =>
+  withTemporaryDirectory(async (directory) => {
+    const options = { wal: { slots: 2, slotBytes: 65_536 } };
+    const live = join(directory, 'live');
+    const crashed = join(directory, 'crashed');
+    const mark = join(live, 'wal', cleanMarkName(0));
+    const first = await open({ dir: live, ...options });
+    await (await first.stream('s')).append('before');
+    await first.close();
+    assert.equal(existsSync(mark), true);
+
+    const second = await open({ dir: live, ...options });
+    assert.equal(existsSync(mark), false);
+    assert.equal(await (await second.stream('s')).append('after'), 1);
+    // What a kill right now would leave behind.
+    cpSync(live, crashed, { recursive: true });
+    await second.close();
+
+    const third = await open({ dir: crashed, ...options });
+    assert.equal((await (await third.stream('s')).get(1))?.value?.toString(), 'after');
+    await third.close();
+  }));
