@@ -78,6 +78,7 @@ export async function readBlock(window: FileWindow, identity: FileIdentity, at: 
   const expected =
     header.kind === identity.kind &&
     header.fileNumber === identity.fileNumber &&
+    header.flags <= BLOCK_FLAG.last &&
     header.sequence === at.sequence &&
     header.previous === at.previous;
   if (!expected) return undefined;
@@ -99,9 +100,9 @@ export async function readCurrentBlock(
 ): Promise<{ fileNumber: number; previous: bigint } | undefined> {
   const header = await readSound(window, 0);
   if (header === undefined) return undefined;
-  const { fileNumber, previous } = header;
+  const { fileNumber, previous, flags } = header;
   refuseStranger(window, header, { kind: BLOCK_KIND.current, storeId, fileNumber }, 0);
-  if (header.kind !== BLOCK_KIND.current || !Number.isSafeInteger(fileNumber)) return undefined;
+  if (header.kind !== BLOCK_KIND.current || flags !== 0 || !Number.isSafeInteger(fileNumber)) return undefined;
   return { fileNumber, previous };
 }
 

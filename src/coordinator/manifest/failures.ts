@@ -18,6 +18,18 @@ export function contentFailure(file: string, position: number, error: unknown): 
   return corrupt(file, position, error.message, error);
 }
 
+/** Turns whatever kept the manifest from being read into its coded error. */
+export function readFailure(directory: string, error: unknown): Error {
+  if (isMillraceError(error) || error instanceof AssertionError) return error;
+  const refused = isSystemError(error, 'EACCES', 'EPERM', 'ENOTDIR', 'EISDIR', 'ELOOP');
+  const reason = error instanceof Error ? error.message : String(error);
+  return new MillraceError(
+    refused ? 'ERR_MILLRACE_DIRECTORY_UNUSABLE' : 'ERR_MILLRACE_READ_FAILED',
+    `the manifest in ${directory} cannot be read: ${reason}`,
+    { details: { directory }, cause: error },
+  );
+}
+
 /** Turns a failed write or sync into the error that stops the coordinator. */
 export function writeFailure(path: string, error: unknown): Error {
   if (isMillraceError(error) || error instanceof AssertionError) return error;

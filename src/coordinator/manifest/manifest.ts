@@ -9,7 +9,7 @@ import { MillraceError } from '../../errors/millrace-error.ts';
 import { State } from '../state/state.ts';
 import { readCurrentBlock } from './block-reader.ts';
 import { BlockWriter, type ChainEnd, type FileIdentity } from './block-writer.ts';
-import { corrupt, writeFailure } from './failures.ts';
+import { corrupt, readFailure, writeFailure } from './failures.ts';
 import { FileWindow } from './file-window.ts';
 import {
   BLOCK_KIND,
@@ -64,7 +64,7 @@ export async function readCurrent(place: ManifestPlace): Promise<{ fileNumber: n
     handle = await place.fileSystem.open(path, { access: 'read' });
   } catch (error) {
     if (isSystemError(error, 'ENOENT')) return undefined;
-    throw error;
+    throw readFailure(place.directory, error);
   }
   try {
     const current = await readCurrentBlock(new FileWindow(handle, handle.sizeSync()), place.storeId);
@@ -87,7 +87,7 @@ export async function loadManifest(
     try {
       return await loadGeneration(place, current, access, limit);
     } catch (error) {
-      if (!isSystemError(error, 'ENOENT')) throw error;
+      if (!isSystemError(error, 'ENOENT')) throw readFailure(place.directory, error);
       if (attempt < LOAD_ATTEMPTS && (await readCurrent(place))?.fileNumber !== current.fileNumber) continue;
       throw corrupt(
         join(place.directory, CURRENT_NAME),
@@ -129,19 +129,9 @@ async function loadGeneration(
 
 /** Loads for writing; makes an empty manifest where there is none. */
 export async function openManifest(place: ManifestPlace): Promise<Generation & { state: State; fileNumber: number }> {
+  if ((await readCurrent(place)) === undefined) return createManifest(place);
   const { fileSystem, directory } = place;
-  if (fileSystem.statSync(directory) === undefined) {
-    fileSystem.makeDirectorySync(directory);
-    fileSystem.syncDirectorySync(dirname(directory));
-  }
-  if ((await readCurrent(place)) === undefined) {
-    refuseLostCurrent(place);
-    removeOthers(place, 0);
-    const state = new State();
-    return { state, fileNumber: 1, ...(await writeGeneration(place, 1, state)) };
-  }
-  const loaded = await loadManifest(place, 'write');
-  const { state, fileNumber, snapshotBytes, replay, logHandle } = loaded;
+  const { state, fileNumber, snapshotBytes, replay, logHandle } = await loadManifest(place, 'write');
   try {
     await settleTail(logHandle, replay);
     // A swap may have come as far as CURRENT and no further: make it durable before its predecessor goes.
@@ -153,6 +143,20 @@ export async function openManifest(place: ManifestPlace): Promise<Generation & {
   }
   const log = new LogWriter(logHandle, identityOf(place, BLOCK_KIND.log, fileNumber), replay.end);
   return { state, fileNumber, snapshotBytes, log };
+}
+
+async function createManifest(place: ManifestPlace): Promise<Generation & { state: State; fileNumber: number }> {
+  const { fileSystem, directory } = place;
+  try {
+    fileSystem.makeDirectorySync(directory);
+    fileSystem.syncDirectorySync(dirname(directory));
+    refuseLostCurrent(place);
+    removeOthers(place, 0);
+    const state = new State();
+    return { state, fileNumber: 1, ...(await writeGeneration(place, 1, state)) };
+  } catch (error) {
+    throw writeFailure(directory, error);
+  }
 }
 
 /**
