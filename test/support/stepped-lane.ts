@@ -83,7 +83,9 @@ export class SteppedLane {
   readonly ring: SharedArrayBuffer;
   readonly producer: RingProducer;
   readonly writer: WalWriter;
+  readonly memtable: Memtable;
   readonly sealed: SealedSlot[] = [];
+  readonly #closed: { readonly nextBlock: number; readonly logEnd: number }[] = [];
   readonly #appender: FrameAppender;
   readonly #streams = new Map<number, WritableStreamState>();
 
@@ -112,11 +114,12 @@ export class SteppedLane {
       closing: () => {
         this.#appender.finish();
       },
-      closed: () => undefined,
+      closed: (nextBlock, logEnd) => this.#closed.push({ nextBlock, logEnd }),
       sealed: (slot) => this.sealed.push(slot),
     });
     this.producer.words.reset(recovered.start.blockSequence);
-    this.#appender = new FrameAppender(ring, this.producer, new Memtable(ring, geometry));
+    this.memtable = new Memtable(ring, geometry);
+    this.#appender = new FrameAppender(ring, this.producer, this.memtable);
     for (const [streamId, nextOffset] of settings.nextOffsets) this.stream(streamId).nextOffset = nextOffset;
     for (const { header } of recovered.frames) {
       this.stream(header.streamId).nextOffset = header.firstOffset + header.offsetSpan;
@@ -136,9 +139,15 @@ export class SteppedLane {
     return stream;
   }
 
+  /** Log position up to which everything is durable. */
+  get durableEnd(): number {
+    const durable = this.producer.words.durableBlocks(this.recovered.start.blockSequence);
+    return this.#closed.findLast(({ nextBlock }) => nextBlock <= durable)?.logEnd ?? 0;
+  }
+
   /** Writes one record into the open block; false when the ring is full. */
-  append(streamId: number, value: RecordValue): boolean {
-    return this.#appender.append(this.stream(streamId), null, value, valueRoom(value), 1_700_000_000_000);
+  append(streamId: number, value: RecordValue, timestamp = 1_700_000_000_000): boolean {
+    return this.#appender.append(this.stream(streamId), null, value, valueRoom(value), timestamp);
   }
 
   /** One block that holds one record. */
