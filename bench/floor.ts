@@ -72,6 +72,20 @@ export class Floor {
     return times;
   }
 
+  /** All of `records`, durable when it returns. */
+  write(records: readonly Buffer[]): void {
+    let used = 0;
+    for (const record of records) {
+      if (used + record.length > BUFFER_BYTES) {
+        this.#sync(used);
+        used = 0;
+      }
+      record.copy(this.#buffer, used);
+      used += record.length;
+    }
+    this.#sync(used);
+  }
+
   close(): void {
     closeSync(this.#file);
   }

@@ -19,6 +19,10 @@ export function formatValue(value: number, unit: Unit): string {
       return `${significant(value / 1e6)} MB/s`;
     case 'bytes':
       return `${significant(value / MEBIBYTE)} MiB`;
+    case 'records':
+      return value.toLocaleString('en-US');
+    case 'share':
+      return significant(value);
     case 'seconds':
       return `${significant(value)} s`;
     case 'ms':

@@ -5,11 +5,10 @@ const POOL_BYTES = 4 * 1024 * 1024;
 const POOL_RECORDS_MAX = 4_096;
 const SERVICES = ['checkout', 'search', 'mail', 'ledger', 'images', 'login'];
 const LEVELS = ['info', 'info', 'info', 'notice', 'warning', 'error'];
-const WORDS = (
-  'order paid shipped returned customer address payment card refused retry queue worker mill grain flour wheel water ' +
-  'race stone sack market price stock item basket coupon email sent opened session expired token refresh cache miss hit ' +
-  'latency timeout upstream request response header body parse render template image resize upload download storage'
-).split(' ');
+const GOODS = ['wheat flour', 'rye flour', 'oat flakes', 'millstone', 'sack', 'sieve', 'yeast', 'sourdough', 'salt'];
+const COLOURS = ['white', 'brown', 'grey', 'blue'];
+
+const NOTE = '],"note":"';
 
 /** A sequence that is the same in every run: both sides, and every peer, get the same bytes. */
 class Sequence {
@@ -39,16 +38,29 @@ export function recordPool(bytes: number): Buffer[] {
 function record(sequence: Sequence, index: number, bytes: number): Buffer {
   const head =
     `{"id":${index},"at":${1_767_225_600_000 + sequence.below(86_400_000)},"service":"${sequence.of(SERVICES)}",` +
-    `"level":"${sequence.of(LEVELS)}","user":${sequence.below(1_000_000)},"text":"`;
+    `"level":"${sequence.of(LEVELS)}","items":[`;
   const tail = '"}';
-  let text = '';
-  while (head.length + text.length + tail.length < bytes) {
-    // One token in four is a number, as identifiers and amounts are: words alone would compress too well.
-    text += sequence.below(4) === 0 ? `${sequence.below(100_000_000)} ` : `${sequence.of(WORDS)} `;
-  }
-  const room = bytes - head.length - tail.length;
+  let items = '';
+  for (let room = bytes - head.length - tail.length; items.length < room;) items += `${item(sequence)},`;
+  const room = bytes - head.length - tail.length - NOTE.length;
   if (room < 0) throw new RangeError(`no record is as short as ${bytes} bytes`);
-  return Buffer.from(head + text.slice(0, room) + tail);
+  // Whole items as far as they go; the rest of the exact size is a note.
+  const end = items.lastIndexOf('},', room - 1);
+  const whole = end < 0 ? '' : items.slice(0, end + 1);
+  return Buffer.from(head + whole + NOTE + items.slice(0, room - whole.length).replaceAll('"', ' ') + tail);
+}
+
+/** An order's line: names repeat from record to record and values do not, as in most JSON. */
+function item(sequence: Sequence): string {
+  const { article, count, price } = {
+    article: sequence.below(1e8),
+    count: sequence.below(20),
+    price: sequence.below(1e5),
+  };
+  return (
+    `{"article":"A-${article}","name":"${sequence.of(GOODS)}","colour":"${sequence.of(COLOURS)}","count":${count},` +
+    `"price":${price / 100},"currency":"EUR"}`
+  );
 }
 
 /** Groups of `count` records, one after the other through the pool: what `appendMany` is called with. */

@@ -1,7 +1,8 @@
 /** What a workload is: figures with their targets, and a session that measures them round by round. */
 
 /** How a figure is printed. Values are plain: records a second, bytes, seconds, unless the unit says otherwise. */
-export type Unit = 'records/s' | 'operations/s' | 'bytes/s' | 'ms' | 'us' | 'ns' | 'seconds' | 'bytes';
+export type Unit =
+  'records/s' | 'operations/s' | 'bytes/s' | 'ms' | 'us' | 'ns' | 'seconds' | 'bytes' | 'records' | 'share';
 
 /** What of a figure a target or a check is about. */
 export type Subject =

@@ -1,0 +1,36 @@
+/** A comparison for people. */
+import { table } from '../../src/cli/text.ts';
+import { formatSpread, formatValue, machineText } from '../format.ts';
+import { spreadOf } from '../statistics.ts';
+import type { PeerDescription, PeerResults, PeerRow, PeerWorkloadResult } from './results.ts';
+
+export function peerResultsText(results: PeerResults): string {
+  const { peers, workloads, machine, quick } = results;
+  return [
+    machineText(machine),
+    table(
+      ['engine', 'versions', 'when an append is acknowledged, the record is'],
+      peers.map(({ name, versions, guarantee }) => [name, versions, guarantee]),
+    ),
+    ...workloads.map((workload) => workloadText(workload, peers)),
+    'Median and range over the rounds. * marks engines that acknowledge what is not on disk.',
+    ...(quick ? ['This was a quick run: it shows that the suite works, and its figures say nothing.'] : []),
+    '',
+  ].join('\n');
+}
+
+function workloadText({ name, what, figures, rows }: PeerWorkloadResult, peers: readonly PeerDescription[]): string {
+  const volatile = new Set(peers.filter(({ durable }) => !durable).map((peer) => peer.name));
+  const heading = ['engine', ...figures.map((figure) => figure.name)];
+  const lines = rows.map((row) => [
+    volatile.has(row.peer) ? `${row.peer} *` : row.peer,
+    ...figures.map(({ name: figure, unit }) => cell(row, figure, (value) => formatValue(value, unit))),
+  ]);
+  const failures = rows.flatMap(({ peer, failure }) => (failure === undefined ? [] : [`${peer} failed: ${failure}\n`]));
+  return `${name}: ${what}\n${table(heading, lines)}${failures.join('')}`;
+}
+
+function cell({ samples }: PeerRow, figure: string, format: (value: number) => string): string {
+  const taken = samples[figure] ?? [];
+  return taken.length === 0 ? '-' : formatSpread(spreadOf(taken), format);
+}
