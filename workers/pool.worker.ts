@@ -29,7 +29,8 @@ export async function run(job: FlushJob | RewriteJob): Promise<JobAnswer<Flushed
       stores.set(name, store);
     }
     const objects = await store;
-    const value = job.type === 'flush' ? await runFlushJob(job, objects) : await runRewriteJob(job, objects, environment);
+    const value =
+      job.type === 'flush' ? await runFlushJob(job, objects) : await runRewriteJob(job, objects, environment);
     return { ok: true, value };
   } catch (error) {
     return { ok: false, error: packError(error, 'ERR_MILLRACE_WORKER_DIED') };

@@ -2,7 +2,7 @@
  * Finds work and has it done: in the background at an interval, and on demand until nothing is due. Several of them may
  * work on one store, in any number of processes: the coordinator gives each object to one job at a time.
  */
-import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
+import { isMillraceError, MillraceError, packError, unpackError } from '../errors/millrace-error.ts';
 import type { JobPlan } from '../coordinator/job.ts';
 import { countJob, type CompactionCounters, newCounters } from './counters.ts';
 import { type JobEnvironment, type JobReport, runPlan } from './job-run.ts';
@@ -38,7 +38,7 @@ const PAUSE_MAX = 300_000;
 interface Round {
   readonly planned: number;
   readonly reports: readonly JobReport[];
-  readonly errors: readonly unknown[];
+  readonly errors: readonly MillraceError[];
 }
 
 export class CompactionAgent {
@@ -85,12 +85,12 @@ export class CompactionAgent {
   async compact(request: CompactRequest = {}): Promise<CompactSummary> {
     const streamId = await this.#streamIdOf(request.stream);
     const summary = { jobs: 0, inputs: 0, outputs: 0, readBytes: 0, writtenBytes: 0, recordsDropped: 0 };
-    for (let fruitless = 0; ; ) {
+    for (let fruitless = 0; ;) {
       this.#throwIfStopped();
       const round = await this.#inTurn(() => this.#round(request.force ?? false, streamId, false));
       addRound(summary, round);
       if (round.planned === 0) return summary;
-      const failure = round.errors.find((error) => !isRetryable(error));
+      const failure = round.errors.find(({ retryable }) => !retryable);
       if (failure !== undefined) throw failure;
       if (round.reports.length > 0) {
         fruitless = 0;
@@ -98,7 +98,8 @@ export class CompactionAgent {
       }
       fruitless += 1;
       if (fruitless === FRUITLESS_ROUNDS_MAX) {
-        if (round.errors.length > 0) throw round.errors[0];
+        const [error] = round.errors;
+        if (error !== undefined) throw error;
         // Others have the inputs, and finish what they have begun.
         return summary;
       }
@@ -135,20 +136,22 @@ export class CompactionAgent {
     const view = rested ? this.#resting.without(loaded) : loaded;
     const plans = planJobs({ view, settings: this.#options.settings, force, streamId });
     const reports: JobReport[] = [];
-    const errors: unknown[] = [];
+    const errors: MillraceError[] = [];
     const queue = plans[Symbol.iterator]();
     const lanes = Math.min(plans.length, this.#options.settings.maxConcurrentJobs);
-    await Promise.all(Array.from({ length: lanes }, async () => {
-      for (const plan of queue) {
-        if (this.#stopping.signal.aborted) return;
-        try {
-          const report = await this.#run(plan);
-          if (report !== undefined) reports.push(report);
-        } catch (error) {
-          errors.push(error);
+    await Promise.all(
+      Array.from({ length: lanes }, async () => {
+        for (const plan of queue) {
+          if (this.#stopping.signal.aborted) return;
+          try {
+            const report = await this.#run(plan);
+            if (report !== undefined) reports.push(report);
+          } catch (error) {
+            errors.push(codedError(error));
+          }
         }
-      }
-    }));
+      }),
+    );
     return { planned: plans.length, reports, errors };
   }
 
@@ -194,8 +197,9 @@ export class CompactionAgent {
   }
 }
 
-function isRetryable(error: unknown): boolean {
-  return isMillraceError(error) && error.retryable;
+/** A broken invariant or a dead worker ends `compact` like any other failure of a job. */
+function codedError(error: unknown): MillraceError {
+  return isMillraceError(error) ? error : unpackError(packError(error, 'ERR_MILLRACE_WORKER_DIED'));
 }
 
 function addRound(summary: CompactSummary, { reports }: Round): void {

@@ -1,7 +1,7 @@
 /**
- * Reads one input object forward. Small runs are cut out of a window that holds a part of the object, with the next part
- * under way: an object with thousands of runs costs as few requests as one with a single run. Large runs are read past the
- * window, straight into the hands of who streams them.
+ * Reads one input object forward. Small runs are cut out of a window that holds a part of the object, with the next
+ * part under way: an object with thousands of runs costs as few requests as one with a single run. Large runs are read
+ * past the window, straight into the hands of who streams them.
  */
 import { assert } from '../base/assert.ts';
 import type { SegmentSource } from '../segment/source.ts';
@@ -94,7 +94,8 @@ export class InputSource implements SegmentSource {
     assert(this.#isSmall(length), 'a large run is read past the window');
     let window = this.#window;
     if (window === undefined || position < window.position) window = await this.#open(position, length);
-    if (position + length > window.position + window.bytes.length) window = await this.#advance(window, position, length);
+    if (position + length > window.position + window.bytes.length)
+      window = await this.#advance(window, position, length);
     const at = position - window.position;
     return window.bytes.subarray(at, at + length);
   }

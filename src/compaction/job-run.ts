@@ -4,7 +4,8 @@ import type { Coordinator, FoundRun } from '../coordinator/coordinator.ts';
 import type { CommitJob, Job, JobPlan } from '../coordinator/job.ts';
 import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
-import { layOut, type Layout } from './layout.ts';
+import type { Layout } from './layout.ts';
+import { layOut } from './layout-planner.ts';
 import type { Sleep } from './pace.ts';
 import type { CompactionRunner, RewriteJob, RewriteResult } from './rewrite-job.ts';
 import type { CompactionSettings } from './settings.ts';
@@ -88,8 +89,8 @@ class JobRun {
   }
 
   /**
-   * Of the streams with tracking, or with runs in front of the log start, in the inputs. Asked for after the claim: from
-   * then on it can only become less.
+   * Of the streams with tracking, or with runs in front of the log start, in the inputs. Asked for after the claim:
+   * from then on it can only become less.
    */
   async #neededTracking(): Promise<Map<number, readonly FoundRun[]>> {
     const { coordinator } = this.#environment;

@@ -1,7 +1,7 @@
 /**
- * The latest record of each key, in a fixed amount of memory. It holds the keys of a range of hashes; when it is full it
- * gives up the upper half of that range, and another pass over the records takes it up there. Keys are compared byte by
- * byte: two keys with one hash stay two keys. Only a long key is represented by its SHA-256 instead of itself.
+ * The latest record of each key, in a fixed amount of memory. It holds the keys of a range of hashes; when it is full
+ * it gives up the upper half of that range, and another pass over the records takes it up there. Keys are compared byte
+ * by byte: two keys with one hash stay two keys. Only a long key is represented by its SHA-256 instead of itself.
  */
 import { createHash } from 'node:crypto';
 import { assert } from '../base/assert.ts';
@@ -67,8 +67,8 @@ export class KeyIndex {
   }
 
   /**
-   * Notes that record `ordinal` has this key. Returns the ordinal of the record before it; -1 when there is none, or when
-   * the key's turn is in another pass; `undefined` when there is no room for it in any pass.
+   * Notes that record `ordinal` has this key. Returns the ordinal of the record before it; -1 when there is none, or
+   * when the key's turn is in another pass; `undefined` when there is no room for it in any pass.
    */
   put(key: Uint8Array, ordinal: number): number | undefined {
     const hash = this.#hash(key);

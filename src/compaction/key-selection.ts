@@ -1,6 +1,6 @@
 /**
- * Decides which records of a stream key compaction keeps: of each key the latest, and every record without a key. As many
- * passes over the records as the index of keys needs, and one more to let old tombstones go.
+ * Decides which records of a stream key compaction keeps: of each key the latest, and every record without a key. As
+ * many passes over the records as the index of keys needs, and one more to let old tombstones go.
  */
 import { assert } from '../base/assert.ts';
 import { HASHES_END, type KeyIndex } from './key-index.ts';
@@ -22,7 +22,9 @@ export interface KeySelectionOptions {
   readonly index: KeyIndex;
   /** Records of the stream's runs in the job. */
   readonly records: number;
-  /** The job begins at the stream's log start, up to this ordinal without a gap: no older record of a key is elsewhere. */
+  /**
+   * The job begins at the stream's log start, up to this ordinal without a gap: no older record of a key is elsewhere.
+   */
   readonly completeUpTo: number;
   /** Tombstones with an earlier timestamp go, where the job is complete. */
   readonly tombstonesBefore: number;

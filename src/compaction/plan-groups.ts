@@ -40,8 +40,10 @@ export function groupsOf(objects: readonly ObjectFacts[], limits: GroupLimits): 
   let bytes = 0;
   let runs = 0;
   for (const object of objects) {
-    const full = group.length === limits.maxInputs
-      || bytes + object.liveBytes > limits.maxBytes || runs + object.liveRuns > JOB_RUNS_MAX;
+    const full =
+      group.length === limits.maxInputs ||
+      bytes + object.liveBytes > limits.maxBytes ||
+      runs + object.liveRuns > JOB_RUNS_MAX;
     if (full && group.length > 0) {
       groups.push(group);
       group = [];

@@ -1,7 +1,7 @@
 /**
- * Key compaction: of each key in a stream only the latest record is kept. A job takes a stream from its log start on, so
- * that its output is known to hold nothing superseded; such outputs carry a generation of their own. What was written
- * since is the stream's dirty part, and a job is due when that is large enough against the whole.
+ * Key compaction: of each key in a stream only the latest record is kept. A job takes a stream from its log start on,
+ * so that its output is known to hold nothing superseded; such outputs carry a generation of their own. What was
+ * written since is the stream's dirty part, and a job is due when that is large enough against the whole.
  */
 import type { JobPlan } from '../coordinator/job.ts';
 import { JOB_RUNS_MAX, planOf, type PlanContext } from './plan-groups.ts';

@@ -1,6 +1,7 @@
 /**
  * Merges of small objects. Those of appends hold every stream and are merged by age into one output for each class;
- * outputs are merged with others of their class and generation, so that each byte is copied `maxGenerations` times at most.
+ * outputs are merged with others of their class and generation, so that each byte is copied `maxGenerations` times at
+ * most.
  */
 import type { JobPlan } from '../coordinator/job.ts';
 import { groupsOf, liveBytesOf, planOf, type PlanContext } from './plan-groups.ts';
@@ -16,7 +17,10 @@ export function planMerges(context: PlanContext): JobPlan[] {
 function planFirstGeneration({ settings, view, force }: PlanContext, small: readonly ObjectFacts[]): JobPlan[] {
   const { minFirstGenerationAge, maxFirstGenerationAge, targetBytes, maxBytes } = settings;
   const maxInputs = settings.maxFirstGenerationInputs;
-  const bornBy = (age: number) => (object: ObjectFacts): boolean => view.now - object.committedAt >= age;
+  const bornBy =
+    (age: number) =>
+    (object: ObjectFacts): boolean =>
+      view.now - object.committedAt >= age;
   const ripe = small.filter((object) => object.generation === 0 && (force || bornBy(minFirstGenerationAge)(object)));
   return groupsOf(ripe, { maxInputs, maxBytes })
     .filter((group) => {

@@ -8,8 +8,9 @@ import { dirtyRatioOf, type ObjectFacts } from './view.ts';
 export const CLEANER_INTERVAL = 120_000;
 
 /**
- * Objects whose dead bytes a deadline wants gone. An output inherits the deadline of its inputs when something died while
- * it was written. That death is new: it may wait for half a margin, and what cannot be freed yet is not tried in a loop.
+ * Objects whose dead bytes a deadline wants gone. An output inherits the deadline of its inputs when something died
+ * while it was written. That death is new: it may wait for half a margin, and what cannot be freed yet is not tried in
+ * a loop.
  */
 export function planDeadlines({ available, settings, view }: PlanContext): JobPlan[] {
   const pause = Math.ceil(settings.deadlineMargin / 2);

@@ -1,7 +1,7 @@
 /**
- * The one executor behind every kind of compaction. It goes through the streams of a job in order, run by run, and writes
- * each to the output that the layout names. Memory is a window for each input, two buffers for each open output, and the
- * keys of one stream, whatever the job's size; to which comes the largest single chunk. Runs in a pool worker.
+ * The one executor behind every kind of compaction. It goes through the streams of a job in order, run by run, and
+ * writes each to the output that the layout names. Memory is a window for each input, two buffers for each open output,
+ * and the keys of one stream, whatever the job's size; to which comes the largest single chunk. Runs in a pool worker.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
@@ -114,7 +114,10 @@ class Rewrite {
 
   async #writeStream(runs: readonly ScheduledRun[]): Promise<void> {
     const streamId = runs[0]?.run.streamId ?? 0;
-    const selection = await this.#select(streamId, runs.map(({ run }) => run));
+    const selection = await this.#select(
+      streamId,
+      runs.map(({ run }) => run),
+    );
     for (const { run, output } of runs) {
       const tracking = await foldTracking(this.#reader, run, this.#job.logStarts.get(run.streamId) ?? 0);
       const progress = this.#open.get(output) ?? (await this.#openOutput(output));
@@ -154,7 +157,13 @@ class Rewrite {
     const { bytes, checksum: footer } = await writer.finish();
     this.#open.delete(output);
     const checksum = footer.toString(16).padStart(16, '0');
-    this.#finished.push({ key: this.#keyOf(output), bytes, checksum, generation: this.#layoutOf(output).generation, runs });
+    this.#finished.push({
+      key: this.#keyOf(output),
+      bytes,
+      checksum,
+      generation: this.#layoutOf(output).generation,
+      runs,
+    });
     this.#counters.writtenBytes += bytes;
   }
 }
@@ -162,10 +171,12 @@ class Rewrite {
 /** All runs of all outputs, one stream at a time, in the order of offsets. */
 function byStream(outputs: readonly LayoutOutput[]): ScheduledRun[][] {
   const scheduled = outputs.flatMap(({ runs }, output) => runs.map((run): ScheduledRun => ({ run, output })));
-  scheduled.sort((left, right) =>
-    left.run.streamId - right.run.streamId
-    || firstParent(left).firstOffset - firstParent(right).firstOffset
-    || firstParent(left).nextOffset - firstParent(right).nextOffset);
+  scheduled.sort(
+    (left, right) =>
+      left.run.streamId - right.run.streamId ||
+      firstParent(left).firstOffset - firstParent(right).firstOffset ||
+      firstParent(left).nextOffset - firstParent(right).nextOffset,
+  );
   const streams: ScheduledRun[][] = [];
   for (const item of scheduled) {
     const stream = streams.at(-1);

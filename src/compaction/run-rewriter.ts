@@ -99,8 +99,8 @@ export class RunRewriter {
       if (type !== CHUNK_TYPE.records) continue;
       this.#counters.recordsRead += recordCount;
       const end = firstOffset + offsetSpan;
-      const whole = firstOffset >= from && end <= to
-        && (selection === undefined || selection.kept.areKept(ordinal, recordCount));
+      const whole =
+        firstOffset >= from && end <= to && (selection === undefined || selection.kept.areKept(ordinal, recordCount));
       if (end <= from || firstOffset >= to) {
         this.#counters.recordsDropped += recordCount;
       } else if (whole && rawBytes >= PASSED_CHUNK_BYTES_MIN && trailerBytes === 0) {

@@ -11,7 +11,8 @@ export interface CompactionSettings {
   readonly minFirstGenerationAge: number;
   /**
    * How old an object of appends may become before it is merged with whatever is there, even into an object below the
-   * target. Longer: fewer, larger merges. Shorter: a bounded number of small objects in quiet stores. Default 30 minutes.
+   * target. Longer: fewer, larger merges. Shorter: a bounded number of small objects in quiet stores. Default 30
+   * minutes.
    */
   readonly maxFirstGenerationAge: number;
   /**
@@ -139,7 +140,9 @@ export function compactionSettings(options: CompactionOptions = {}): CompactionS
   const slowest = (settings.maxBytes * settings.maxConcurrentJobs * SECOND) / settings.bytesPerSecond;
   if (slowest > JOB_TIME_MAX) {
     const rate = `compaction.bytesPerSecond is ${settings.bytesPerSecond} for ${settings.maxConcurrentJobs} jobs`;
-    throw invalid(`${rate}: one of compaction.maxBytes, ${settings.maxBytes}, would take ${slowest} ms; lower maxBytes`);
+    throw invalid(
+      `${rate}: one of compaction.maxBytes, ${settings.maxBytes}, would take ${slowest} ms; lower maxBytes`,
+    );
   }
   if (settings.heartbeat * 2 > settings.lease) {
     const values = `compaction.heartbeat is ${settings.heartbeat} and compaction.lease ${settings.lease}`;

@@ -1,6 +1,6 @@
 /**
- * Which streams may share an object. What dies together should lie together, and what has to be found and rewritten for a
- * reason of its own (a deadline, keys) should not drag other streams along.
+ * Which streams may share an object. What dies together should lie together, and what has to be found and rewritten for
+ * a reason of its own (a deadline, keys) should not drag other streams along.
  */
 import type { StreamConfig } from '../record/stream-config.ts';
 

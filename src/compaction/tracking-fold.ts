@@ -12,8 +12,8 @@ import type { ParentReader } from './parent-reader.ts';
 const ENTRIES_MAX = 65_536;
 
 /**
- * Reads the parents that hold needed tracking. `undefined` when there is nothing to write; a snapshot is written even when
- * it is empty, for it keeps older tracking from coming back.
+ * Reads the parents that hold needed tracking. `undefined` when there is nothing to write; a snapshot is written even
+ * when it is empty, for it keeps older tracking from coming back.
  */
 export async function foldTracking(
   reader: ParentReader,

@@ -1,4 +1,6 @@
-/** Which runs hold tracking that is still needed. Snapshots only ever supersede: what is not needed now never will be. */
+/**
+ * Which runs hold tracking that is still needed. Snapshots only ever supersede: what is not needed now never will be.
+ */
 import type { Coordinator, FoundRun, RunReference } from '../coordinator/coordinator.ts';
 import { isMillraceError } from '../errors/millrace-error.ts';
 

@@ -31,7 +31,11 @@ async function pass(world: World, step: number, done: () => boolean): Promise<vo
 }
 
 /** A runner that waits until it is let go. */
-function heldRunner(world: World): { readonly runner: CompactionRunner; readonly release: () => void; readonly calls: () => number } {
+function heldRunner(world: World): {
+  readonly runner: CompactionRunner;
+  readonly release: () => void;
+  readonly calls: () => number;
+} {
   let release = (): void => undefined;
   let calls = 0;
   const released = new Promise<void>((resolve) => {
@@ -67,7 +71,7 @@ suite('a lease', () => {
     await world.check();
   });
 
-  test('that is lost ends the job: its outputs go, and the next owner\'s stay', async () => {
+  test("that is lost ends the job: its outputs go, and the next owner's stay", async () => {
     const { world, id } = await filled(4);
     const before = await world.read(id);
     const { runner, release, calls } = heldRunner(world);

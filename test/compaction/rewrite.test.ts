@@ -10,7 +10,11 @@ import { TRACKING_ENTRY, type TrackingEntry } from '../../src/record/tracking-fo
 import { DAY, HOUR, keyed, latestOf, plain, World } from './world.ts';
 
 const force = { force: true };
-const offsetOf = (reference: string, offset: number): TrackingEntry => ({ type: TRACKING_ENTRY.offset, reference, offset });
+const offsetOf = (reference: string, offset: number): TrackingEntry => ({
+  type: TRACKING_ENTRY.offset,
+  reference,
+  offset,
+});
 
 async function runsOf(world: World, streamId: number): Promise<readonly FoundRun[]> {
   return (await world.coordinator.findRuns(streamId, 0, { maxRuns: 1_000, maxBytes: 2 ** 40 })).runs;
@@ -18,10 +22,13 @@ async function runsOf(world: World, streamId: number): Promise<readonly FoundRun
 
 /** Runs one job as the agent would, with inputs that the test names. */
 async function run(world: World, kind: JobPlan['kind'], inputKeys: readonly string[], hints = {}): Promise<void> {
-  const report = await runPlan({ kind, inputKeys, hints }, {
-    ...world.jobEnvironment(),
-    settings: compactionSettings({ tombstoneRetention: HOUR }),
-  });
+  const report = await runPlan(
+    { kind, inputKeys, hints },
+    {
+      ...world.jobEnvironment(),
+      settings: compactionSettings({ tombstoneRetention: HOUR }),
+    },
+  );
   assert.ok(report !== undefined, 'the inputs were free');
 }
 
@@ -30,7 +37,10 @@ suite('a merge', () => {
     const world = await World.open();
     const [a, b] = [await world.stream('a'), await world.stream('b')];
     for (let index = 0; index < 5; index += 1) {
-      await world.append({ streamId: a, records: plain(7, `a${index}`) }, { streamId: b, records: plain(4, `b${index}`) });
+      await world.append(
+        { streamId: a, records: plain(7, `a${index}`) },
+        { streamId: b, records: plain(4, `b${index}`) },
+      );
     }
     const before = [await world.read(a), await world.read(b)];
     assert.equal(before[0]?.length, 35);
@@ -87,7 +97,12 @@ suite('a merge', () => {
     const noise = Buffer.from(world.random.bytes(150_000)).toString('base64');
     await world.append({ streamId: id, records: plain(5) });
     await world.appendRelative({ streamId: id, records: [...plain(6), { value: noise }], frameRecords: 1 });
-    await world.appendRelative({ streamId: id, records: [{ value: noise }, ...plain(4)], frameRecords: 1, chunkFrames: 1 });
+    await world.appendRelative({
+      streamId: id,
+      records: [{ value: noise }, ...plain(4)],
+      frameRecords: 1,
+      chunkFrames: 1,
+    });
     const before = await world.read(id);
     await world.agent().compact(force);
     assert.deepEqual(await world.read(id), before);
@@ -125,7 +140,9 @@ suite('a merge', () => {
     const names = Array.from({ length: 12 }, (_, index) => `s${index}`);
     const ids = await Promise.all(names.map((name) => world.stream(name, { compression: 'none' })));
     for (let index = 0; index < 5; index += 1) {
-      await world.append(...ids.map((streamId) => ({ streamId, records: plain(4, `${index}`, 2_000), compression: 'none' as const })));
+      await world.append(
+        ...ids.map((streamId) => ({ streamId, records: plain(4, `${index}`, 2_000), compression: 'none' as const })),
+      );
     }
     const before = await Promise.all(ids.map((id) => world.read(id)));
     await world.agent({ targetBytes: 100_000, maxBytes: 400_000 }).compact(force);
@@ -144,7 +161,10 @@ suite('dead bytes', () => {
     const [id, gone] = [await world.stream('kept', config), await world.stream('gone', config)];
     const records = [...plain(5, 'trimmed'), ...plain(4, 'readable'), ...plain(3, 'truncated')];
     const stored = { compression: 'none' as const, frameRecords: 5 };
-    await world.append({ streamId: id, records, ...stored }, { streamId: gone, records: plain(3, 'deleted'), ...stored });
+    await world.append(
+      { streamId: id, records, ...stored },
+      { streamId: gone, records: plain(3, 'deleted'), ...stored },
+    );
     assert.equal(await world.holds('trimmed'), true);
     await world.coordinator.trim(id, 5);
     await world.coordinator.truncateStream({ streamId: id, nextOffset: 9, epoch: 1 });
@@ -190,11 +210,16 @@ suite('dead bytes', () => {
 });
 
 suite('tracking', () => {
-  test('becomes one snapshot at the front of a merge\'s output', async () => {
+  test("becomes one snapshot at the front of a merge's output", async () => {
     const world = await World.open();
     const id = await world.stream('tracked');
     await world.append({ streamId: id, records: plain(4), tracking: [offsetOf('old', 1)] });
-    await world.append({ streamId: id, records: plain(4), tracking: [offsetOf('b', 2), offsetOf('low', 3)], snapshot: true });
+    await world.append({
+      streamId: id,
+      records: plain(4),
+      tracking: [offsetOf('b', 2), offsetOf('low', 3)],
+      snapshot: true,
+    });
     await world.append({ streamId: id, tracking: [offsetOf('b', 7)] });
     await world.append({ streamId: id, records: plain(4), tracking: [offsetOf('c', 8)] });
     await world.coordinator.trim(id, 5);
@@ -214,7 +239,12 @@ suite('tracking', () => {
   test('stays a delta where older tracking lies elsewhere', async () => {
     const world = await World.open();
     const id = await world.stream('tracked');
-    await world.append({ streamId: id, records: plain(4), tracking: [offsetOf('a', 1), offsetOf('b', 1)], snapshot: true });
+    await world.append({
+      streamId: id,
+      records: plain(4),
+      tracking: [offsetOf('a', 1), offsetOf('b', 1)],
+      snapshot: true,
+    });
     const later = [
       await world.append({ streamId: id, records: plain(4), tracking: [offsetOf('a', 5)] }),
       await world.append({ streamId: id, records: plain(4), tracking: [offsetOf('a', 9)] }),
@@ -222,7 +252,10 @@ suite('tracking', () => {
     await run(world, 'merge', later);
     assert.deepEqual((await world.tracking(id)).offsets, { a: 9, b: 1 });
     const runs = await world.coordinator.findTrackingRuns(id);
-    assert.deepEqual(runs.map(({ trackingSnapshot }) => trackingSnapshot), [true, false]);
+    assert.deepEqual(
+      runs.map(({ trackingSnapshot }) => trackingSnapshot),
+      [true, false],
+    );
     await world.check();
   });
 
@@ -325,12 +358,28 @@ suite('key compaction', () => {
   test('keeps tombstones for their time, and then lets them go', async () => {
     const world = await World.open();
     const id = await world.stream('keys', { cleanup: 'compact' });
-    await world.append({ streamId: id, records: [{ key: 'a', value: '1' }, { key: 'b', value: '2' }, { key: 'a', value: null }] });
+    await world.append({
+      streamId: id,
+      records: [
+        { key: 'a', value: '1' },
+        { key: 'b', value: '2' },
+        { key: 'a', value: null },
+      ],
+    });
     await run(world, 'keyCompaction', await world.committedKeys());
-    assert.deepEqual((await world.read(id)).map(({ key, value }) => [key, value]), [['b', '2'], ['a', null]]);
+    assert.deepEqual(
+      (await world.read(id)).map(({ key, value }) => [key, value]),
+      [
+        ['b', '2'],
+        ['a', null],
+      ],
+    );
     world.clock.advance(2 * HOUR);
     await run(world, 'keyCompaction', await world.committedKeys());
-    assert.deepEqual((await world.read(id)).map(({ key }) => key), ['b']);
+    assert.deepEqual(
+      (await world.read(id)).map(({ key }) => key),
+      ['b'],
+    );
     assert.equal((await world.coordinator.streamTotals(id)).nextOffset, 3);
     await world.check();
   });
@@ -339,27 +388,48 @@ suite('key compaction', () => {
     const world = await World.open();
     const id = await world.stream('keys', { cleanup: 'compact' });
     await world.append({ streamId: id, records: [{ key: 'a', value: 'must stay hidden' }] });
-    const second = await world.append({ streamId: id, records: [{ key: 'a', value: null }, { key: 'b', value: '2' }] });
+    const second = await world.append({
+      streamId: id,
+      records: [
+        { key: 'a', value: null },
+        { key: 'b', value: '2' },
+      ],
+    });
     world.clock.advance(2 * HOUR);
     await run(world, 'keyCompaction', [second]);
-    assert.deepEqual((await world.read(id)).map(({ value }) => value), ['must stay hidden', null, '2']);
+    assert.deepEqual(
+      (await world.read(id)).map(({ value }) => value),
+      ['must stay hidden', null, '2'],
+    );
     const [before] = await world.coordinator.listObjects({ maxGeneration: 0 });
     assert.ok(before !== undefined);
     await run(world, 'keyCompaction', await world.committedKeys());
-    assert.deepEqual((await world.read(id)).map(({ key }) => key), ['b']);
+    assert.deepEqual(
+      (await world.read(id)).map(({ key }) => key),
+      ['b'],
+    );
     await world.check();
   });
 
   test('can leave a run without any record', async () => {
     const world = await World.open();
     const id = await world.stream('keys', { cleanup: 'compact' });
-    await world.append({ streamId: id, records: [{ key: 'a', value: '1' }, { key: 'a', value: null }] });
+    await world.append({
+      streamId: id,
+      records: [
+        { key: 'a', value: '1' },
+        { key: 'a', value: null },
+      ],
+    });
     world.clock.advance(2 * HOUR);
     await run(world, 'keyCompaction', await world.committedKeys());
     assert.deepEqual(await world.read(id), []);
     await world.append({ streamId: id, records: [{ key: 'a', value: '3' }] });
     await world.agent().compact(force);
-    assert.deepEqual((await world.read(id)).map(({ offset }) => offset), [2]);
+    assert.deepEqual(
+      (await world.read(id)).map(({ offset }) => offset),
+      [2],
+    );
     await world.check();
   });
 });

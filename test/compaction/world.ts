@@ -265,7 +265,7 @@ export class World {
     assert.deepEqual(await this.storedKeys(), committed, 'what is stored is what is committed');
     assert.deepEqual(await this.coordinator.jobs(), []);
     for (const objectKey of committed) {
-      const size = await this.memory.size(objectKey) ?? 0;
+      const size = (await this.memory.size(objectKey)) ?? 0;
       const source = { size, read: (at: number, bytes: number) => this.memory.read(objectKey, at, bytes) };
       assert.deepEqual((await verifySegment(source, { objectKey, storeId: STORE_ID })).problems, []);
     }
@@ -282,7 +282,14 @@ async function writePart(
   const { streamId, records = [], tracking, snapshot = false, compression = 'lz4' } = part;
   const entries = tracking === undefined ? undefined : encodeTracking(tracking);
   writer.beginRun(streamId, firstOffset, { relative });
-  const nothing = { offsetSpan: 0, recordCount: 0, epoch: part.epoch ?? 0, firstTimestamp: 0, lastTimestamp: 0, userBytes: 0 };
+  const nothing = {
+    offsetSpan: 0,
+    recordCount: 0,
+    epoch: part.epoch ?? 0,
+    firstTimestamp: 0,
+    lastTimestamp: 0,
+    userBytes: 0,
+  };
   if (entries !== undefined && (snapshot || records.length === 0)) {
     const type = snapshot ? CHUNK_TYPE.trackingSnapshot : CHUNK_TYPE.trackingDelta;
     await writer.addChunk({ type, compression, firstOffset, ...nothing, body: entries });

@@ -1,0 +1,134 @@
+/** Decides where everything of a claimed job goes, before a byte is read. Pure. */
+import type { FoundRun, RunReference } from '../coordinator/coordinator.ts';
+import type { Job } from '../coordinator/job.ts';
+import type { Layout, LayoutParent, LayoutRun, PlacedParent, StreamParents } from './layout.ts';
+import { OutputAssigner } from './output-assigner.ts';
+import { KEYED_RECORDS_MAX } from './plan-keys.ts';
+import type { CompactionSettings } from './settings.ts';
+import { classOf, COMPACTED_GENERATION, compactedClass } from './stream-class.ts';
+import { runName } from './tracking-runs.ts';
+
+/** Parents that become one run. */
+interface Group {
+  readonly output: number;
+  readonly parents: PlacedParent[];
+}
+
+/**
+ * `needed`: by stream, the runs of the whole store with tracking that is still needed, in order. The hint
+ * `joinRuns: false` keeps input runs apart, for streams that have runs between them which cover no offset.
+ */
+export function layOut(
+  job: Job,
+  needed: ReadonlyMap<number, readonly FoundRun[]>,
+  settings: Pick<CompactionSettings, 'targetBytes' | 'maxBytes' | 'expiryBucket'>,
+): Layout {
+  const streams = parentsByStream(job, settings.expiryBucket);
+  const assigner = new OutputAssigner(streams, settings);
+  const runs: LayoutRun[][] = [];
+  const generations: number[] = [];
+  const dropped: RunReference[] = [];
+  for (const stream of streams) {
+    for (const { output, parents } of groupsOf(stream, assigner, job.hints['joinRuns'] !== false)) {
+      const run = layOutRun(stream, parents, needed.get(stream.streamId) ?? []);
+      if (run === undefined) {
+        dropped.push(...parents.map(({ run: { objectKey, byteOffset } }) => ({ objectKey, byteOffset })));
+        continue;
+      }
+      (runs[output] ??= []).push(run);
+      generations[output] = Math.max(generations[output] ?? 0, ...parents.map((parent) => generationOf(job, parent)));
+    }
+  }
+  // Outputs of which everything was dropped leave holes in the numbering.
+  const outputs = [...runs.keys()].flatMap((index) => {
+    const contents = runs[index];
+    return contents === undefined ? [] : [{ generation: generations[index] ?? 0, runs: contents }];
+  });
+  return { outputs, dropped };
+}
+
+function parentsByStream(job: Job, expiryBucket: number): StreamParents[] {
+  const found = new Map<number, { run: FoundRun; generation: number }[]>();
+  for (const { stream } of job.streams) found.set(stream.streamId, []);
+  for (const { runs, generation } of job.inputs) {
+    for (const run of runs) found.get(run.streamId)?.push({ run, generation });
+  }
+  return job.streams.map(({ stream, firstOffset }) => {
+    const { streamId, config } = stream;
+    const runs = (found.get(streamId) ?? []).sort((left, right) => inStreamOrder(left.run, right.run));
+    const lastTimestamp = runs.reduce((latest, { run }) => Math.max(latest, run.lastTimestamp), 0);
+    const className = classOf(config, lastTimestamp, expiryBucket);
+    const records = runs.reduce((sum, { run }) => sum + run.records, 0);
+    const keyed = job.kind === 'keyCompaction' && config.cleanup === 'compact' && records <= KEYED_RECORDS_MAX;
+    let beginning = firstOffset;
+    const parents = runs.map(({ run, generation }): PlacedParent => {
+      // The unbroken beginning: each run starts where the last one ended, the first one at the log start or below.
+      const complete = run.firstOffset <= beginning;
+      beginning = complete ? Math.max(beginning, run.endOffset) : -1;
+      const compacted = generation >= COMPACTED_GENERATION || (keyed && complete);
+      const keys = keyed ? (complete ? 'complete' : 'latest') : 'all';
+      return { run, generation, className: compacted ? compactedClass(className) : className, keys };
+    });
+    return { streamId, compression: config.compression, firstOffset, parents };
+  });
+}
+
+/** Runs that cover nothing share their offset with the run behind them. */
+function inStreamOrder(left: FoundRun, right: FoundRun): number {
+  const byOffset = left.firstOffset - right.firstOffset || left.nextOffset - right.nextOffset;
+  if (byOffset !== 0) return byOffset;
+  return left.objectKey === right.objectKey
+    ? left.byteOffset - right.byteOffset
+    : left.objectKey < right.objectKey
+      ? -1
+      : 1;
+}
+
+function groupsOf({ parents }: StreamParents, assigner: OutputAssigner, join: boolean): Group[] {
+  const groups: Group[] = [];
+  for (const parent of parents) {
+    const output = assigner.place(parent);
+    const last = groups.at(-1);
+    const before = last?.parents.at(-1);
+    const follows =
+      before !== undefined &&
+      last?.output === output &&
+      before.run.endOffset === parent.run.firstOffset &&
+      before.keys === parent.keys;
+    if (join && follows) last?.parents.push(parent);
+    else groups.push({ output, parents: [parent] });
+  }
+  return groups;
+}
+
+/** `undefined` when nothing of the parents is needed. */
+function layOutRun(
+  { streamId, compression, firstOffset: logStart }: StreamParents,
+  group: readonly PlacedParent[],
+  needed: readonly FoundRun[],
+): LayoutRun | undefined {
+  const first = (group[0] as PlacedParent).run;
+  const end = (group.at(-1) as PlacedParent).run.endOffset;
+  const names = new Set(needed.map(runName));
+  const parents = group.map(({ run }): LayoutParent => {
+    const { objectKey, byteOffset, byteLength, chunks, records, firstOffset, nextOffset, endOffset } = run;
+    const place = { objectKey, byteOffset, byteLength, chunks };
+    return { ...place, records, firstOffset, nextOffset, endOffset, tracking: names.has(runName(run)) };
+  });
+  const [oldest] = needed;
+  const snapshot = oldest !== undefined && group.some(({ run }) => runName(run) === runName(oldest));
+  // A run that stays in front, kept for its tracking, has to be followed without a gap: then nothing is cut off.
+  const inFront = oldest === undefined || snapshot || oldest.firstOffset > first.firstOffset;
+  const visibleFrom = Math.max(first.firstOffset, Math.min(logStart, end));
+  const firstOffset = inFront ? visibleFrom : first.firstOffset;
+  const tracking = snapshot || parents.some((parent) => parent.tracking);
+  if (firstOffset === end && !tracking) return undefined;
+  const { keys } = group[0] as PlacedParent;
+  return { streamId, firstOffset, nextOffset: end, visibleFrom, compression, snapshot, keys, parents };
+}
+
+/** Generation 0 is for objects of appends alone. */
+function generationOf({ kind }: Job, { generation, keys }: PlacedParent): number {
+  if (keys === 'complete') return COMPACTED_GENERATION;
+  return kind === 'merge' ? generation + 1 : Math.max(1, generation);
+}
