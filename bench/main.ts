@@ -1,5 +1,5 @@
 /** `npm run bench`: every workload in a process of its own, one after the other. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ballast } from './ballast.ts';
 import { compare, comparisonText } from './check.ts';
@@ -31,7 +31,7 @@ try {
 async function bench(options: BenchOptions): Promise<number> {
   const chosen = chosenWorkloads(options.only);
   // Before hours of measuring, not after them.
-  const before = options.check ? readResults(COMMITTED_RESULTS) : undefined;
+  const before = options.check ? earlierResults() : undefined;
   const dir = mkdtempSync(join(makeDirectory(options.dir), 'millrace-bench-'));
   const ballast = new Ballast(dir, options.ballastBytes);
   try {
@@ -46,6 +46,13 @@ async function bench(options: BenchOptions): Promise<number> {
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
+}
+
+function earlierResults(): Results {
+  if (existsSync(COMMITTED_RESULTS)) return readResults(COMMITTED_RESULTS);
+  throw new Error(
+    'there is no bench/results.json to check against: make it with npm run bench -- --json bench/results.json',
+  );
 }
 
 function chosenWorkloads(only: readonly string[]): Workload[] {

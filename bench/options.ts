@@ -107,5 +107,7 @@ export function makeDirectory(path: string): string {
   return path;
 }
 
-/** Where a run that is compared with is kept. */
-export const COMMITTED_RESULTS: string = join(import.meta.dirname, '..', '..', 'bench', 'results.json');
+/** The folder of the benchmarks in the checkout, where runs that are compared with are kept. */
+const SOURCES = join(import.meta.dirname, '..', '..', 'bench');
+export const COMMITTED_RESULTS: string = join(SOURCES, 'results.json');
+export const COMMITTED_PEER_RESULTS: string = join(SOURCES, 'peers', 'results.json');

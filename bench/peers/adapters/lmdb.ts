@@ -29,9 +29,10 @@ export const lmdb: Peer = {
   open: async ({ dir, streams, acknowledged, failed }) => {
     const { open } = loadPackage<Lmdb>('lmdb');
     const database = open({ path: join(dir, 'log.mdb'), encoding: 'binary', separateFlushed: true });
-    const all = { start: 0, end: STREAM_SPAN };
+    // The package notes in it what it was asked for, so that no range serves two questions.
+    const all = (): { start: number; end: number } => ({ start: 0, end: STREAM_SPAN });
     const next = new Array<number>(streams).fill(0);
-    next[0] = database.getKeysCount(all);
+    next[0] = database.getKeysCount(all());
     return {
       append: (values, firstStream) => {
         let last: PromiseLike<unknown> | undefined;
@@ -44,10 +45,10 @@ export const lmdb: Peer = {
           acknowledged(values.length);
         }, failed);
       },
-      count: async () => database.getKeysCount(all),
+      count: async () => database.getKeysCount(all()),
       get: (index) => database.getBinary(index),
       scan: async (visit) => {
-        for (const { value } of database.getRange(all)) visit(value);
+        for (const { value } of database.getRange(all())) visit(value);
       },
       close: () => database.close(),
     };

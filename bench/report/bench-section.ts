@@ -1,0 +1,74 @@
+/** The part of the report on millrace beside the floor. */
+import { formatSpread, formatSubject, formatValue } from '../format.ts';
+import { type FigureResult, ratioOf, type Results, targetText, verdictOf, type WorkloadResult } from '../results.ts';
+import { spreadOf } from '../statistics.ts';
+import { type Bar, barChart } from './bars.ts';
+import { curveChart } from './curve.ts';
+import { type Cell, escape, htmlTable } from './html.ts';
+
+const HEADING = ['figure', 'floor', 'millrace', 'ratio', 'target (goal)', 'verdict'];
+
+export function benchSection({ workloads }: Results): string {
+  const measured = workloads.filter(({ failure }) => failure === undefined);
+  const failed = workloads.filter(({ failure }) => failure !== undefined);
+  return [
+    '<h2>Beside the floor</h2>',
+    '<p>The floor copies the same records into aligned memory, overwrites a file that was written before, and syncs:',
+    'what the disk and a copy cost, without a format, a checksum, an index or a reader. Ratios are taken round by round,',
+    'millrace to floor; thin lines are the range over the rounds, marks are targets and goals.</p>',
+    ratioChart(measured),
+    ...measured.flatMap(memorySection),
+    ...measured.map(workloadSection),
+    ...failed.map(({ name, failure }) => `<p class="missed">${escape(`${name} failed: ${failure ?? ''}`)}</p>`),
+  ].join('\n');
+}
+
+/** Every ratio that has a target, on one scale. */
+function ratioChart(workloads: readonly WorkloadResult[]): string {
+  const bars = workloads.flatMap(({ name, figures }) =>
+    figures.flatMap((figure): Bar[] => {
+      const { target } = figure;
+      const ratio = target?.subject === 'ratio' ? ratioOf(figure) : undefined;
+      if (target === undefined || ratio === undefined) return [];
+      const marks = target.goal === undefined ? [target.limit] : [target.limit, target.goal];
+      const sign = target.bound === 'at most' ? ', lower is better' : '';
+      const text = `${ratio.median.toFixed(2)}x ${verdictOf(figure)}${sign}`;
+      return [{ label: `${name} ${figure.name}`, spread: ratio, text, kind: 'millrace', marks }];
+    }),
+  );
+  return bars.length === 0 ? '' : barChart('Ratios of millrace to the floor', bars);
+}
+
+function memorySection({ name, figures, series }: WorkloadResult): string[] {
+  if (series === undefined) return [];
+  const target = figures.find((figure) => figure.name === 'peak memory')?.target;
+  const points = series.rows.map((row): [number, number] => [row[0] ?? 0, row[1] ?? 0]);
+  const title = `Resident memory of the process during the workload ${name}`;
+  const chart = curveChart({ title, unit: 'bytes', points, limit: target?.limit });
+  return [`<h3>${escape(title)}</h3>`, '<p>The dashed line is the target.</p>', chart];
+}
+
+function workloadSection({ name, what, floor, figures }: WorkloadResult): string {
+  return [
+    `<h3>${escape(name)}</h3>`,
+    `<p>${escape(what)}. Floor: ${escape(floor)}.</p>`,
+    htmlTable(HEADING, figures.map(figureRow)),
+  ].join('\n');
+}
+
+function figureRow(figure: FigureResult): Cell[] {
+  const { name, unit, floor, millrace, target } = figure;
+  const format = (value: number): string => formatValue(value, unit);
+  const ratio = ratioOf(figure);
+  const verdict = verdictOf(figure);
+  return [
+    name,
+    floor.length === 0 ? '-' : formatSpread(spreadOf(floor), format),
+    formatSpread(spreadOf(millrace), format),
+    ratio === undefined ? '-' : formatSpread(ratio, (value) => `${value.toFixed(2)}x`),
+    target === undefined ? '-' : targetText(target, (value, subject) => formatSubject(value, subject, unit)),
+    verdict === 'no target'
+      ? '-'
+      : { html: `<span class="${verdict === 'missed' ? 'missed' : 'met'}">${verdict}</span>` },
+  ];
+}
