@@ -57,7 +57,8 @@ export function frameProblem(header: FrameHeader, at: number, end: number): stri
   const { frameBytes, recordCount, offsetSpan, extensionBytes, kind, flags } = header;
   if (frameBytes < FRAME_HEADER_BYTES || frameBytes % FRAME_ALIGNMENT !== 0) return `frame length ${frameBytes}`;
   if (frameBytes > end - at) return `frame length ${frameBytes} where ${end - at} bytes are left`;
-  if (Number.isNaN(header.firstOffset) || Number.isNaN(header.timestamp)) return 'offset or timestamp out of range';
+  if (Number.isNaN(header.timestamp)) return 'timestamp out of range';
+  if (!Number.isSafeInteger(header.firstOffset + offsetSpan)) return 'offset out of range';
   if (kind < FRAME_KIND.records || kind > FRAME_KIND.lost) return `frame kind ${kind}`;
   if ((flags & ~FRAME_FLAG.sparse) !== 0) return `frame flags ${flags}`;
   if (FRAME_HEADER_BYTES + extensionBytes > frameBytes) return `frame extension of ${extensionBytes} bytes`;
