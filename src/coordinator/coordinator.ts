@@ -10,9 +10,11 @@
  *   the outcome is open: ask again, since every change can be repeated with the same answer.
  * - A stream that does not exist, or no longer, is `ERR_MILLRACE_STREAM_NOT_FOUND` unless said otherwise.
  */
-import type { RunCoordinate, SegmentRun } from '../record/run.ts';
 import type { StreamConfig, StreamDescription } from '../record/stream-config.ts';
 import type { CommitJob, Job, JobAnswer, JobDescription, JobPlan } from './job.ts';
+import type { CommitRun, FoundRun } from './runs.ts';
+
+export type { CommitRun, FoundRun, RunReference } from './runs.ts';
 
 /** Every timing rule that the coordinator itself applies; milliseconds of its own clock. */
 export interface CoordinatorTimes {
@@ -35,25 +37,6 @@ export interface Reservation {
   readonly keys: readonly string[];
   /** Coordinator time after which a commit under these keys is refused. */
   readonly deadline: number;
-}
-
-/** A run as a writer commits it. Its identity in the store is its object's key and its `byteOffset`. */
-export interface CommitRun extends SegmentRun {
-  /** The run begins with a tracking snapshot: no older tracking of its stream is needed. Default false. */
-  readonly trackingSnapshot?: boolean;
-}
-
-/** A run as the coordinator serves it. */
-export interface FoundRun extends RunCoordinate {
-  /** Readers stop here: below `nextOffset` when a truncation cut the run, else equal to it. */
-  readonly endOffset: number;
-  readonly trackingSnapshot: boolean;
-}
-
-/** Names one run of the whole store. */
-export interface RunReference {
-  readonly objectKey: string;
-  readonly byteOffset: number;
 }
 
 /** How far a lane of the WAL is in objects: everything up to here may be forgotten. */
@@ -119,7 +102,7 @@ export interface FoundRuns {
   readonly firstOffset: number;
   /** High watermark: one past the last committed offset. */
   readonly nextOffset: number;
-  /** In offset order and without a gap, from the run that covers the asked offset. Runs that cover no offset are left out. */
+  /** In offset order without a gap, from the one that covers the asked offset. Those that cover none are left out. */
   readonly runs: readonly FoundRun[];
 }
 
@@ -306,8 +289,8 @@ export interface Coordinator {
   /** Extends the lease from now. False: the job is lost, stop working on it. */
   renewJob(jobId: number, token: string, leaseMs: number): Promise<boolean>;
   /**
-   * Swaps the live runs of the inputs for the outputs, all at once, and marks the inputs for deletion. Every live run of
-   * every input must be a parent of exactly one output run, or be listed as dropped; runs that died since the claim
+   * Swaps the live runs of the inputs for the outputs, all at once, and marks the inputs for deletion. Every live run
+   * of every input must be a parent of exactly one output run, or be listed as dropped; runs that died since the claim
    * become dead bytes of the output. Idempotent by job.
    * `ERR_MILLRACE_LEASE_LOST`: the token is not current. `ERR_MILLRACE_CONFLICT`: coverage fails. Nothing changes then.
    */
@@ -319,7 +302,7 @@ export interface Coordinator {
 
   /** Keys whose grace has passed, those that wait longest first. */
   objectsToDelete(limit: number): Promise<string[]>;
-  /** Records that the object store holds these keys no longer; others than deleting ones are ignored. Returns how many. */
+  /** Records that the object store no longer holds these keys; only deleting ones count. Returns how many. */
   confirmDeleted(keys: readonly string[]): Promise<number>;
   /** One answer per key, in order. For sweeps over a listing of the object store. */
   classifyKeys(keys: readonly string[]): Promise<KeyClass[]>;

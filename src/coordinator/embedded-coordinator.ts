@@ -65,7 +65,7 @@ export interface EmbeddedCoordinatorOptions {
   /** Follow the manifest of another process. Default false. */
   readonly readOnly?: boolean;
   readonly times?: Partial<CoordinatorTimes>;
-  /** Bytes that the log may reach, whatever the size of the snapshot, before a new snapshot replaces it. Default 4 MiB. */
+  /** Bytes that the log may reach, however small the snapshot, before a new snapshot replaces it. Default 4 MiB. */
   readonly logBytesMin?: number;
 }
 

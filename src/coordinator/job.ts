@@ -1,6 +1,6 @@
 /** Jobs: how compaction takes objects, proves that it still holds them, and swaps them for others. */
 import type { StreamDescription } from '../record/stream-config.ts';
-import type { CommitRun, FoundRun, RunReference } from './coordinator.ts';
+import type { CommitRun, FoundRun, RunReference } from './runs.ts';
 
 /** In the order of their numbers on disk. */
 export const JOB_KINDS = ['merge', 'rewrite', 'keyCompaction', 'chunkCompaction'] as const;

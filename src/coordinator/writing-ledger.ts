@@ -2,8 +2,8 @@
  * Group commit: commands that arrive while a batch is being synced wait together and share the next write and sync.
  *
  * Commands of one batch build on each other, so that a command's events are applied to the state as soon as they are
- * judged, before they are durable. Nobody sees that: answers wait for the sync, and a read that arrives in between waits
- * for it too. When the sync fails, the state is read back from what is durable, and nothing more is accepted.
+ * judged, before they are durable. Nobody sees that: answers wait for the sync, and a read that arrives in between
+ * waits for it too. When the sync fails, the state is read back from what is durable, and nothing more is accepted.
  */
 import type { Clock } from '../base/clock.ts';
 import { MillraceError } from '../errors/millrace-error.ts';

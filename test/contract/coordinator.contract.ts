@@ -27,7 +27,7 @@ export type OpenCoordinator = (clock: ManualClock, times: CoordinatorTimes) => P
 export interface Bench {
   readonly clock: ManualClock;
   readonly coordinator: Coordinator;
-  reopen(): Promise<void>;
+  readonly reopen: () => Promise<void>;
 }
 
 export const BENCH_START = 1_000_000;

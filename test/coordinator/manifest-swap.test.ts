@@ -1,4 +1,4 @@
-/** Power fails, or the disk does, at any operation: what was acknowledged is there, and what was not is whole or absent. */
+/** Power fails, or the disk does, at any operation: what was acknowledged is there, the rest is whole or absent. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';

@@ -1,6 +1,6 @@
 /**
- * A coordinator as one would write it without a thought for size, speed or disks: plain lists, sums computed when asked.
- * What the real ones answer to a random history has to be what this one answers.
+ * A coordinator as one would write it without a thought for size, speed or disks: plain lists, sums computed when
+ * asked. What the real ones answer to a random history has to be what this one answers.
  */
 import type {
   CommitRun,
@@ -62,7 +62,7 @@ export class CoordinatorModel {
   readonly lanes: Map<number, FlushedSlot> = new Map();
   readonly #times: CoordinatorTimes;
   #now = 0;
-  #deleted = new Set<number>();
+  readonly #deleted = new Set<number>();
 
   constructor(times: CoordinatorTimes) {
     this.#times = times;

@@ -76,6 +76,7 @@ export async function readBlock(window: FileWindow, identity: FileIdentity, at: 
   if (header === undefined) return undefined;
   refuseStranger(window, header, identity, at.position);
   const expected =
+    header.version === BLOCK_VERSION &&
     header.kind === identity.kind &&
     header.fileNumber === identity.fileNumber &&
     header.flags <= BLOCK_FLAG.last &&

@@ -1,6 +1,6 @@
 /**
- * Codecs put together from smaller ones, so that writing and reading follow one description, and `docs/formats/manifest.md`
- * can list fields in the order of the code.
+ * Codecs put together from smaller ones, so that writing and reading follow one description, and
+ * `docs/formats/manifest.md` can list fields in the order of the code.
  */
 import type { ByteReader } from './byte-reader.ts';
 import { PayloadError } from './byte-reader.ts';

@@ -16,7 +16,7 @@ import type { Bench } from '../coordinator.contract.ts';
 /** Runs of ten records; `marks` says which carry a snapshot (s), a delta (d), or no tracking at all (-). */
 async function tracked(coordinator: Coordinator, marks: string): Promise<number> {
   const streamId = await makeStream(coordinator, 'tracked');
-  for (const [index, mark] of [...marks].entries()) {
+  for (const [index, mark] of Array.from(marks).entries()) {
     const trackingBytes = mark === '-' ? 0 : 20;
     await commitRuns(coordinator, [
       sampleRun(streamId, index * 10, 10, { trackingBytes, trackingSnapshot: mark === 's' }),
@@ -44,7 +44,7 @@ export function tracking(bench: () => Bench): void {
     });
   }
 
-  test('trimmed runs stay for their tracking, uncounted and unreadable, until a newer snapshot replaces them', async () => {
+  test('trimmed runs stay for their tracking, uncounted and unreadable, until a newer snapshot', async () => {
     const { coordinator, reopen } = bench();
     const streamId = await tracked(coordinator, '-sd-');
     assert.deepEqual(await coordinator.trim(streamId, 40), { firstOffset: 40, runs: 1, bytes: 100 });
