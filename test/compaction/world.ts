@@ -72,6 +72,8 @@ export class World {
   objects: ObjectStore;
   readonly memory: MemoryObjectStore;
   environment: Partial<RewriteEnvironment> = {};
+  /** Where jobs run instead of in place. */
+  threads: ((job: RewriteJob) => Promise<RewriteResult>) | undefined;
   /** Every job that ran. */
   readonly jobs: { readonly job: RewriteJob; readonly result: RewriteResult }[] = [];
 
@@ -151,7 +153,7 @@ export class World {
   jobEnvironment(): JobEnvironment {
     return {
       coordinator: this.coordinator,
-      runner: { rewrite: (job) => this.rewrite(job) },
+      runner: { rewrite: (job) => (this.threads ?? ((each) => this.rewrite(each)))(job) },
       objects: { module: 'memory:', options: {} },
       storeId: STORE_ID,
       clock: this.clock,
