@@ -11,6 +11,8 @@ const BATCH_BYTES = 128 * 1024;
 /** One step in so many appends its records one by one. */
 const SINGLE_EVERY = 16;
 const SINGLE_RECORDS = 64;
+/** The least by which a plan that came out too small grows, in passes over the corpus. */
+const PASS_STEP = 0.001;
 
 export interface Step {
   /** Index of the stream. */
@@ -32,10 +34,16 @@ export class Plan {
   /** Every stream repeats its records as often as the others do, until all together hold at least `bytes`. */
   constructor(corpus: readonly CorpusStream[], bytes: number) {
     const corpusBytes = corpus.reduce((sum, stream) => sum + stream.bytes, 0);
-    const passes = bytes / corpusBytes;
     this.corpus = corpus;
-    this.totals = corpus.map(({ records }) => Math.ceil(records.length * passes));
-    this.totalBytes = this.bytesThrough(this.totals);
+    let passes = bytes / corpusBytes;
+    let totals = this.#totalsFor(passes);
+    // A part of a pass may hold the shorter records.
+    for (let found = this.bytesThrough(totals); found < bytes; found = this.bytesThrough(totals)) {
+      passes += Math.max((bytes - found) / corpusBytes, PASS_STEP);
+      totals = this.#totalsFor(passes);
+    }
+    this.totals = totals;
+    this.totalBytes = this.bytesThrough(totals);
     this.#batchRecords = corpus.map(({ records, bytes: all }) => Math.ceil((BATCH_BYTES * records.length) / all));
   }
 
@@ -69,6 +77,10 @@ export class Plan {
     const singly = steps % SINGLE_EVERY === SINGLE_EVERY - 1;
     const count = Math.min(left, singly ? SINGLE_RECORDS : (this.#batchRecords[stream] ?? 1));
     return { stream, first, count, singly };
+  }
+
+  #totalsFor(passes: number): number[] {
+    return this.corpus.map(({ records }) => Math.ceil(records.length * passes));
   }
 
   #streamBytes(stream: number, position: number): number {

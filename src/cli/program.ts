@@ -1,5 +1,6 @@
 /** All commands under one name. */
 import { Command } from 'commander';
+import { compactCommand } from './compact.ts';
 import { dumpCommand } from './dump.ts';
 import { infoCommand } from './info.ts';
 import { ingestCommand } from './ingest.ts';
@@ -9,12 +10,14 @@ import { verifyCommand } from './verify.ts';
 import { packageVersion } from './version.ts';
 
 const DETAILS = `
-Exit codes: 0 ok, 1 failed or damage found, 2 wrong usage. Errors are one line on standard error:
-  millrace: CODE: message
+Exit codes: 0 ok, 1 failed or damage found, 2 wrong usage.
+Errors are one line on standard error, "millrace: CODE: message"; an object
+with --json.
 
-read, ls, info, verify and dump change nothing and work beside a process that has the store open.
-They see what is in segments: a writer moves records there when a slot of its log is full, every
-10 seconds, and when it closes.
+ingest and compact need the store for themselves. The others change nothing and
+work beside a process that has it open, on what is in segments: a writer moves
+records there when a slot of its log is full, every 10 seconds, and when it
+closes.
 
 Examples:
   seq 1000000 | millrace ingest ./data numbers
@@ -32,7 +35,15 @@ export function buildProgram(): Command {
     .configureOutput({ outputError: () => undefined })
     .exitOverride()
     .addHelpText('after', DETAILS);
-  const commands = [ingestCommand(), readCommand(), lsCommand(), infoCommand(), verifyCommand(), dumpCommand()];
+  const commands = [
+    ingestCommand(),
+    readCommand(),
+    lsCommand(),
+    infoCommand(),
+    verifyCommand(),
+    compactCommand(),
+    dumpCommand(),
+  ];
   for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
   return program;
 }

@@ -5,7 +5,7 @@ import { suite, test } from 'node:test';
 import { runCli, succeed } from './cli-process.ts';
 import { storeWith } from './store-fixture.ts';
 
-const COMMANDS = ['ingest', 'read', 'ls', 'info', 'verify', 'dump'] as const;
+const COMMANDS = ['ingest', 'read', 'ls', 'info', 'verify', 'compact', 'dump'] as const;
 const MANIFEST = join(import.meta.dirname, '..', '..', '..', 'package.json');
 
 suite('usage', () => {
@@ -69,7 +69,7 @@ suite('usage', () => {
     );
   });
 
-  for (const args of [['read', 's'], ['info', 's'], ['ls'], ['verify']]) {
+  for (const args of [['read', 's'], ['info', 's'], ['ls'], ['verify'], ['compact']]) {
     const [command = '', ...rest] = args;
     test(`${command} of a directory without a store fails and makes none`, async () => {
       const fixture = await storeWith({});

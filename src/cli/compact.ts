@@ -1,0 +1,87 @@
+/** `millrace compact`: does now what compaction would do in time. */
+import { Command } from 'commander';
+import type { CompactSummary } from '../compaction/agent.ts';
+import type { Store } from '../store/store.ts';
+import { parseDirectory, parseStreamName } from './arguments.ts';
+import { examples } from './help.ts';
+import { openExisting } from './open-existing.ts';
+import { print, printJson } from './output.ts';
+import { startProgress } from './progress.ts';
+import { bytes, counted } from './text.ts';
+
+interface CompactOptions {
+  readonly stream?: string;
+  readonly force?: true;
+  readonly json?: true;
+}
+
+/** What is printed: the work, and the bytes that wait until no reader can need them. */
+interface CompactResult extends CompactSummary {
+  readonly deletingBytes: number;
+}
+
+const PROGRESS_INTERVAL = 200;
+
+export function compactCommand(): Command {
+  return new Command('compact')
+    .summary('merge and clean up segments')
+    .description(
+      'Runs compaction until nothing is due: applies retention, merges small segments, and keeps the latest record of ' +
+        'each key where a stream is configured so. Needs the store for itself. What it replaces is deleted a minute ' +
+        'later by whoever has the store open then, so that readers can finish.',
+    )
+    .argument('<dir>', 'directory of the store', parseDirectory)
+    .option('--stream <name>', 'only segments that hold this stream', parseStreamName)
+    .option('--force', 'do not wait for ages and ratios')
+    .option('--json', 'print the summary as a JSON object')
+    .addHelpText('after', examples('millrace compact ./data', 'millrace compact ./data --stream orders --force'))
+    .action((dir: string, options: CompactOptions) => compact(dir, options));
+}
+
+async function compact(dir: string, { stream, force, json }: CompactOptions): Promise<void> {
+  const store = await openExisting({ dir, compaction: false });
+  let result: CompactResult;
+  try {
+    const request = { force: force === true, ...(stream === undefined ? {} : { stream }) };
+    const summary = await withProgress(store, () => store.compact(request));
+    const { objects } = await store.stats();
+    result = { ...summary, deletingBytes: objects.deletingBytes };
+  } finally {
+    await store.close();
+  }
+  if (json === true) await printJson(result);
+  else await print(describe(result));
+}
+
+async function withProgress<T>(store: Store, work: () => Promise<T>): Promise<T> {
+  const progress = startProgress('compact', undefined);
+  const update = async (): Promise<void> => {
+    const { compaction } = await store.stats();
+    progress.update(compaction?.readBytes ?? 0, `read, ${bytes(compaction?.writtenBytes ?? 0)} written`);
+  };
+  const timer = setInterval(() => {
+    // The store may close in between; the figures are an ornament.
+    update().catch(() => undefined);
+  }, PROGRESS_INTERVAL);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    progress.end();
+  }
+}
+
+function describe({
+  jobs,
+  inputs,
+  outputs,
+  readBytes,
+  writtenBytes,
+  recordsDropped,
+  deletingBytes,
+}: CompactResult): string {
+  const waiting = deletingBytes === 0 ? '' : `, ${bytes(deletingBytes)} wait for deletion`;
+  if (jobs === 0) return `nothing was due${waiting}\n`;
+  const made = `${counted(inputs, 'segment')} (${bytes(readBytes)}) became ${outputs} (${bytes(writtenBytes)})`;
+  return `${counted(jobs, 'job')}: ${made}, ${counted(recordsDropped, 'record')} dropped${waiting}\n`;
+}

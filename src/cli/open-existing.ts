@@ -1,0 +1,19 @@
+/** Opens a store for writing where there is one. `open` alone would make one of a directory that was mistyped. */
+import { resolve } from 'node:path';
+import { NodeFileSystem } from '../base/node-file-system.ts';
+import { loadChecksum } from '../codec/checksum.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
+import { readIdentity } from '../store/identity.ts';
+import { open } from '../store/open.ts';
+import type { OpenOptions } from '../store/options.ts';
+import type { Store } from '../store/store.ts';
+
+/** Throws `ERR_MILLRACE_STORE_NOT_FOUND` instead of making a store. */
+export async function openExisting(options: OpenOptions): Promise<Store> {
+  await loadChecksum();
+  const { dir } = options;
+  if (readIdentity(new NodeFileSystem(), resolve(dir)) !== undefined) return open(options);
+  throw new MillraceError('ERR_MILLRACE_STORE_NOT_FOUND', `${dir} holds no store: check the path`, {
+    details: { directory: dir },
+  });
+}
