@@ -1,4 +1,4 @@
-/** `npm run bench`, `bench:peers` and `bench:report`: makes the checkout ready, then runs an entry of the benchmarks. */
+/** `npm run bench`, `bench:peers`, `bench:report`: makes the checkout ready, then runs an entry of the benchmarks. */
 import { join } from 'node:path';
 import { ROOT } from './paths.mjs';
 import { prepare } from './prepare.mjs';

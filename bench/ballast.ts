@@ -1,7 +1,7 @@
 /**
  * Warms memory for every side alike. On virtual machines, memory that nobody has touched lately is not backed by the
- * host: its first touch costs 2 to 3 times what a copy costs, and whoever runs first pays for all. A file as large as the
- * free memory fills the page cache; from then on every new page, of whichever side, is one that was in use before.
+ * host: its first touch costs 2 to 3 times what a copy costs, and whoever runs first pays for all. A file as large as
+ * the free memory fills the page cache; from then on every new page, of whichever side, was in use before.
  */
 import { closeSync, fdatasyncSync, openSync, readFileSync, readSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';

@@ -1,7 +1,7 @@
 /**
- * The floor: what the disk and a copy cost, and nothing else. It copies the records into page-aligned memory, overwrites
- * a file that was written before, bypassing the page cache, and syncs. No checksum, no index, no promise, no reader:
- * nothing that keeps records can be faster on this machine, in this process, in this minute.
+ * The floor: what the disk and a copy cost, no more. It copies the records into page-aligned memory, overwrites
+ * a file that was written before, past the page cache, and syncs. No checksum, no index, no promise, no reader: what a
+ * plain script gets out of this machine, in this process, in this minute.
  */
 import { closeSync, constants, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Records that look like an application's: JSON objects of an exact size, many enough that no cache of a codec holds them. */
+/** Records that look like an application's: JSON of an exact size, more of it than a codec's window holds. */
 
 /** Of every pool, a power of two, so that picking the next one is cheap. */
 const POOL_BYTES = 4 * 1024 * 1024;

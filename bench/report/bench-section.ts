@@ -13,9 +13,9 @@ export function benchSection({ workloads }: Results): string {
   const failed = workloads.filter(({ failure }) => failure !== undefined);
   return [
     '<h2>Beside the floor</h2>',
-    '<p>The floor copies the same records into aligned memory, overwrites a file that was written before, and syncs:',
-    'what the disk and a copy cost, without a format, a checksum, an index or a reader. Ratios are taken round by round,',
-    'millrace to floor; thin lines are the range over the rounds, marks are targets and goals.</p>',
+    '<p>The floor copies the same records into aligned memory, overwrites a file that was written before, and',
+    'syncs: what the disk and a copy cost, without a format, a checksum, an index or a reader. Ratios are taken',
+    'round by round, millrace to floor; thin lines are the range over the rounds, marks are targets and goals.</p>',
     ratioChart(measured),
     ...measured.flatMap(memorySection),
     ...measured.map(workloadSection),

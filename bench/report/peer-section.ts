@@ -13,8 +13,8 @@ export function peerSection({ peers, workloads }: PeerResults): string {
   const kinds = new Map(peers.map((peer) => [peer.name, kindOf(peer)]));
   return [
     '<h2>Beside other engines</h2>',
-    '<p>The same records, windows and machine; each run in a process of its own, in interleaved rounds. An engine that is',
-    'marked with * acknowledges what is not on disk yet: its figures are those of another, weaker promise.</p>',
+    '<p>The same records, windows and machine; each run in a process of its own, in interleaved rounds. An engine',
+    'that is marked with * acknowledges what is not on disk yet: its figures are those of a weaker promise.</p>',
     htmlTable(
       ['engine', 'versions', 'when an append is acknowledged, the record is'],
       peers.map(({ name, versions, guarantee }) => [name, versions === '' ? 'this repository' : versions, guarantee]),
