@@ -16,6 +16,7 @@ import { FrameAppender, type WritableStreamState } from '../../src/stream/frame-
 import { type RecoveredLane, type RecoveryInput, recoverLane } from '../../src/wal/recovery.ts';
 import { createSlotFiles, parseSlotFileName, rebuildSlotFiles, slotFileName } from '../../src/wal/slot-files.ts';
 import { WalWriter } from '../../src/wal/writer.ts';
+import { newStream } from './stream-state.ts';
 
 export const DIRECTORY: string = join('/', 'wal');
 export const STORE_ID: Uint8Array = Uint8Array.from({ length: 16 }, (_, index) => index * 16 + 1);
@@ -133,7 +134,7 @@ export class SteppedLane {
   stream(streamId: number): WritableStreamState {
     let stream = this.#streams.get(streamId);
     if (stream === undefined) {
-      stream = { streamId, nextOffset: 0, epoch: 0, userBytes: 0, trackingBytes: 0 };
+      stream = newStream(streamId);
       this.#streams.set(streamId, stream);
     }
     return stream;
