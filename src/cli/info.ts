@@ -2,7 +2,7 @@
 import { Command } from 'commander';
 import { open } from '../store/open.ts';
 import type { StreamConfig } from '../record/stream-config.ts';
-import type { StreamInfo } from '../stream/stream.ts';
+import type { StreamInfo } from '../stream/stream-info.ts';
 import { parseDirectory, parseStreamName } from './arguments.ts';
 import { examples } from './help.ts';
 import { note, print, printJson } from './output.ts';

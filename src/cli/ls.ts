@@ -1,7 +1,7 @@
 /** `millrace ls`: what streams a store holds. */
 import { Command } from 'commander';
 import { open } from '../store/open.ts';
-import type { StreamInfo } from '../stream/stream.ts';
+import type { StreamInfo } from '../stream/stream-info.ts';
 import { parseDirectory } from './arguments.ts';
 import { examples } from './help.ts';
 import { print, printJson } from './output.ts';

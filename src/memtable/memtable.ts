@@ -9,6 +9,12 @@ import { cutFrame } from '../record/frame-cut.ts';
 import { frameTimestamps, readFrameHeader } from '../record/frame-reader.ts';
 import { StreamIndex } from './stream-index.ts';
 
+interface UnflushedTruncation {
+  readonly nextOffset: number;
+  readonly epoch: number;
+  readonly slotSequence: number;
+}
+
 export class Memtable {
   readonly #geometry: RingGeometry;
   readonly #bytes: Uint8Array;
@@ -17,7 +23,7 @@ export class Memtable {
   /** Streams with frames in each filling, so that dropping one touches no other stream. */
   readonly #slots = new Map<number, Set<number>>();
   /** Truncations that are in no segment yet. */
-  readonly #truncations = new Map<number, { readonly nextOffset: number; readonly slotSequence: number }[]>();
+  readonly #truncations = new Map<number, UnflushedTruncation[]>();
 
   constructor(ring: SharedArrayBuffer, geometry: RingGeometry) {
     this.#geometry = geometry;
@@ -42,20 +48,25 @@ export class Memtable {
   }
 
   /**
-   * The stream goes on at `nextOffset`; the frame that says so lies at `position`. Until it is flushed, offsets from
+   * The stream goes on at `nextOffset` under `epoch`; the frame that says so lies at `position`. Until it is flushed, offsets from
    * there on that segments still hold are void.
    */
-  truncate(streamId: number, nextOffset: number, position: number): void {
+  truncate(streamId: number, nextOffset: number, epoch: number, position: number): void {
     this.#streams.get(streamId)?.truncate(nextOffset);
     const truncations = this.#truncations.get(streamId) ?? [];
-    truncations.push({ nextOffset, slotSequence: slotOf(position) });
+    truncations.push({ nextOffset, epoch, slotSequence: slotOf(position) });
     this.#truncations.set(streamId, truncations);
   }
 
-  /** Offsets of the stream that segments hold from here on are void; `Infinity` when there are none. */
-  segmentLimit(streamId: number): number {
+  /**
+   * Offsets of the stream that segments hold from here on are void; `Infinity` when there are none. Truncations up to
+   * `storedEpoch` are done in the segments already.
+   */
+  segmentLimit(streamId: number, storedEpoch = -1): number {
     let limit = Infinity;
-    for (const { nextOffset } of this.#truncations.get(streamId) ?? []) limit = Math.min(limit, nextOffset);
+    for (const { nextOffset, epoch } of this.#truncations.get(streamId) ?? []) {
+      if (epoch > storedEpoch) limit = Math.min(limit, nextOffset);
+    }
     return limit;
   }
 
@@ -109,14 +120,22 @@ export class Memtable {
     return Math.min(header.firstOffset + header.offsetSpan, index.cutAt(count - 1));
   }
 
-  /** User records and bytes of the stream in frames before `durableEnd`. */
-  totals(streamId: number, durableEnd: number): { records: number; userBytes: number } {
+  /**
+   * User records and bytes of the stream in frames before `durableEnd`, without those that segments hold: what lies below
+   * their end in an epoch that they know.
+   */
+  totals(
+    streamId: number,
+    stored: { readonly nextOffset: number; readonly epoch: number },
+    durableEnd: number,
+  ): { records: number; userBytes: number } {
     const index = this.#streams.get(streamId);
     const totals = { records: 0, userBytes: 0 };
     const durable = index?.countBefore(durableEnd) ?? 0;
     for (let frame = 0; index !== undefined && frame < durable; frame += 1) {
       const copy = this.#frame(index, frame);
       const header = readFrameHeader(copy.view, copy.at);
+      if (header.epoch <= stored.epoch && header.firstOffset < stored.nextOffset) continue;
       totals.records += header.recordCount;
       totals.userBytes += header.userBytes;
     }

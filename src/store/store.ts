@@ -271,8 +271,10 @@ export class Store implements AsyncDisposable {
         truncations.add(streamId, nextOffset);
         progress.notify();
       },
-      unflushedTotals: (streamId, from) =>
-        lane?.memtable.totals(streamId, from, lane.durableEnd) ?? { records: 0, userBytes: 0 },
+      unflushedTotals: (streamId, stored) => ({
+        ...(lane?.memtable.totals(streamId, stored, lane.durableEnd) ?? { records: 0, userBytes: 0 }),
+        voidFrom: lane?.memtable.segmentLimit(streamId, stored.epoch) ?? Infinity,
+      }),
       flush: () => this.flush(),
       configured: ({ streamId, config }) => {
         if (config.compression === 'lz4') compression.delete(streamId);

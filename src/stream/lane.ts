@@ -246,7 +246,7 @@ export class Lane {
   recover(header: FrameHeader, slotSequence: number, at: number): void {
     const { kind, streamId, firstOffset } = header;
     const position = logPosition(slotSequence, at - slotBase(this.#options.geometry, slotSequence));
-    if (kind === FRAME_KIND.truncation) this.memtable.truncate(streamId, firstOffset, position);
+    if (kind === FRAME_KIND.truncation) this.memtable.truncate(streamId, firstOffset, header.epoch, position);
     else if (header.offsetSpan > 0) this.memtable.add(streamId, firstOffset, position);
   }
 

@@ -30,6 +30,8 @@ export class SegmentAccess {
   /** Insertion order is use order. */
   readonly #batches = new Map<string, CachedBatch>();
   #cachedBytes = 0;
+  /** The last answer of `countBelow`: it stays the same until the log start moves. */
+  #counted: { readonly name: string; readonly records: number } | undefined;
 
   constructor(objects: ObjectStore, storeId: Uint8Array, cacheBytes: number) {
     this.#objects = objects;
@@ -80,6 +82,16 @@ export class SegmentAccess {
     if (index === undefined) return undefined;
     const first = reader.footer.chunkFirstOffset(index);
     return entry.relative ? run.firstOffset + first : first;
+  }
+
+  /** Records of the run below `offset`: for runs in which not every offset has one. Reads them all. */
+  async countBelow(run: FoundRun, offset: number): Promise<number> {
+    const name = `${run.objectKey}:${run.byteOffset}:${offset}`;
+    if (this.#counted?.name === name) return this.#counted.records;
+    let records = 0;
+    for await (const batch of this.scan({ ...run, endOffset: offset }, run.firstOffset)) records += batch.length;
+    this.#counted = { name, records };
+    return records;
   }
 
   /** The one chunk of a run that carries tracking: a snapshot is its first, anything else lies in or on its last. */

@@ -14,19 +14,18 @@ import { checkReadOptions, type ReadFrom, type ReadOptions } from './read-option
 import { RecordIterator } from './record-iterator.ts';
 import { Publisher } from './publisher.ts';
 import { checkReference } from './reference.ts';
+import type { SegmentAccess } from './segment-access.ts';
+import { type InfoSource, streamInfo, type StreamInfo } from './stream-info.ts';
 import { configOf, type StreamOptions } from './stream-options.ts';
 import type { StreamTracker } from './tracker.ts';
 import { loadTracking } from './tracking-loader.ts';
 
 /** What a store lends its streams. */
-export interface StreamContext extends BatchSource {
+export interface StreamContext extends BatchSource, InfoSource {
   readonly coordinator: Coordinator;
+  readonly segments: SegmentAccess;
   /** The writing side; throws a coded error when the store takes no appends. */
   writer(): Lane;
-  /** One past the last durable offset, of a stream whose segments end at `stored`. */
-  durableNextOffset(streamId: number, stored: number): number;
-  /** Durable records and user bytes that are in no segment yet, of a stream whose segments end at `stored`. */
-  unflushedTotals(streamId: number, stored: number): { readonly records: number; readonly userBytes: number };
   /** Moves everything acknowledged so far into segments. */
   flush(): Promise<void>;
   /** A stream's config has changed. */
@@ -41,30 +40,6 @@ export interface ConsumerOffset {
   readonly offset: number;
   /** Durable records behind the offset. */
   readonly lag: number;
-}
-
-export interface StreamInfo {
-  readonly name: string;
-  readonly config: StreamConfig;
-  /** Offset of the oldest record that can be read. */
-  readonly firstOffset: number;
-  /** Offset of the next record to be appended. */
-  readonly nextOffset: number;
-  /** Records below this offset are durable. */
-  readonly durableOffset: number;
-  /** Durable user records, counted exactly. */
-  readonly records: number;
-  /** Bytes of their keys and values. */
-  readonly userBytes: number;
-  /** Stored bytes of consumer offsets and publisher ids. */
-  readonly trackingBytes: number;
-  /** Bytes the stream takes in segments. */
-  readonly storedBytes: number;
-  /** Segments that hold a part of the stream. */
-  readonly segments: number;
-  /** Smallest and largest timestamp in segments; `undefined` without records there. */
-  readonly firstTimestamp: number | undefined;
-  readonly lastTimestamp: number | undefined;
 }
 
 /** Values that a writable takes per call to `appendMany`. */
@@ -279,27 +254,10 @@ export class Stream {
     this.#context.configured(this.#description);
   }
 
+  /** Counts of the stream, exact at any moment. */
   async info(): Promise<StreamInfo> {
     this.#check();
-    const { streamId, name, config } = this.#description;
-    const totals = await this.#context.coordinator.streamTotals(streamId);
-    // A filling that was just committed is in both places for a moment: each record counts once.
-    const unflushed = this.#context.unflushedTotals(streamId, totals.nextOffset);
-    const durableOffset = this.#context.durableNextOffset(streamId, totals.nextOffset);
-    return {
-      name,
-      config,
-      firstOffset: totals.firstOffset,
-      nextOffset: Math.max(durableOffset, this.#state.nextOffset),
-      durableOffset,
-      records: totals.records + unflushed.records,
-      userBytes: totals.userBytes + unflushed.userBytes,
-      trackingBytes: totals.trackingBytes,
-      storedBytes: totals.storedBytes,
-      segments: totals.segments,
-      firstTimestamp: totals.firstTimestamp,
-      lastTimestamp: totals.lastTimestamp,
-    };
+    return streamInfo(this.#context, this.#description, this.#state);
   }
 
   /**
