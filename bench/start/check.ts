@@ -10,9 +10,9 @@ export interface CheckedRead {
 }
 
 /**
- * Reads every stream to its end. The acknowledged records must be there, whole and in order; behind them may come further
- * records of the plan, which were durable when their acknowledgement was lost with the child. They count as acknowledged
- * from then on. Throws at the first difference.
+ * Reads every stream to its end. The acknowledged records must be there, whole and in order; behind them may come
+ * further records of the plan, which were durable when their acknowledgement was lost with the child. They count as
+ * acknowledged from then on. Throws at the first difference.
  */
 export async function checkStreams(
   streams: readonly Stream[],

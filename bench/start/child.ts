@@ -1,6 +1,6 @@
 /**
- * The process that is going to be killed: ingests the plan and reports every acknowledged range. Arguments: directory of
- * the store, and bytes.
+ * The process that is going to be killed: ingests the plan and reports every acknowledged range. Arguments: directory
+ * of the store, and bytes.
  */
 import { writeSync } from 'node:fs';
 import { open } from '../../src/index.ts';

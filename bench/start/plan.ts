@@ -1,6 +1,6 @@
 /**
- * What is appended, decided by numbers alone: whoever has the corpus and the size can say what record `k` of a stream is.
- * The parent needs no copy of what its child wrote to know what must be there.
+ * What is appended, decided by numbers alone: whoever has the corpus and the size can say what record `k` of a stream
+ * is. The parent needs no copy of what its child wrote to know what must be there.
  */
 import type { CorpusStream } from './corpus.ts';
 

@@ -6,8 +6,8 @@ const STAGING_BYTES = 256 * 1024;
 const HEADER_BYTES = 12;
 
 /**
- * Values are gathered and hashed in large pieces, each seeded by the hash before it. Where a piece ends follows from the
- * records alone.
+ * Values are gathered and hashed in large pieces, each seeded by the hash before it. Where a piece ends follows from
+ * the records alone.
  */
 export class RecordDigest {
   readonly #staging: Buffer = Buffer.allocUnsafe(STAGING_BYTES);

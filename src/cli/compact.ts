@@ -26,9 +26,9 @@ export function compactCommand(): Command {
   return new Command('compact')
     .summary('merge and clean up segments')
     .description(
-      'Runs compaction until nothing is due: applies retention, merges small segments, and keeps the latest record of ' +
-        'each key where a stream is configured so. Needs the store for itself. What it replaces is deleted a minute ' +
-        'later by whoever has the store open then, so that readers can finish.',
+      'Runs compaction until nothing is due: applies retention, merges small segments, and keeps the latest record ' +
+        'of each key where a stream is configured so. Needs the store for itself. What it replaces is deleted a ' +
+        'minute later by whoever has the store open then, so that readers can finish.',
     )
     .argument('<dir>', 'directory of the store', parseDirectory)
     .option('--stream <name>', 'only segments that hold this stream', parseStreamName)

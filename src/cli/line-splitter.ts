@@ -7,8 +7,8 @@ const NEWLINE = 10;
 export type LineVisitor = (line: Buffer) => void;
 
 /**
- * A line ends at `\n`, which is not part of it; anything else is, `\r` too. Lines are views of the chunks that were pushed,
- * except those that lie across two of them.
+ * A line ends at `\n`, which is not part of it; anything else is, `\r` too. Lines are views of the chunks that were
+ * pushed, except those that lie across two of them.
  */
 export class LineSplitter {
   readonly #maxLineBytes: number;

@@ -1,6 +1,6 @@
 /**
- * Looks into a store's write-ahead log from outside: takes no lock, writes nothing, and works while the owner of the log
- * goes on writing. The judgement is recovery's own, over the same tables.
+ * Looks into a store's write-ahead log from outside: takes no lock, writes nothing, and works while the owner of the
+ * log goes on writing. The judgement is recovery's own, over the same tables.
  */
 import { join, resolve } from 'node:path';
 import { systemClock } from '../base/clock.ts';
@@ -19,6 +19,8 @@ import { type Damage, fillingsOf, type LogWalk, walkLog } from '../wal/log-walk.
 import { existingGeometry, slotFileName } from '../wal/slot-files.ts';
 import { mayHoldUnflushed, readSlot, type SlotContents } from './log-slot.ts';
 
+/** In place of a slot that was not worth reading: how many slots there are matters to the walk. */
+const NOTHING_READ: SlotContents = { blocks: [], records: new Map(), problem: undefined };
 /** One lane is what a store in a directory has. */
 const LANE = 0;
 const NOTHING_FLUSHED: LaneStart = { slotSequence: -1, blockSequence: -1 };
@@ -88,8 +90,8 @@ async function lookOnce(view: LogView): Promise<Look> {
   for (let slotIndex = 0; slotIndex < geometry.slots; slotIndex += 1) {
     const path = join(paths.wal, slotFileName(LANE, slotIndex));
     const place = { lane: LANE, slotIndex, geometry, storeId };
-    if (depth === 'unflushed' && !mayHoldUnflushed(fileSystem, path, flushed.slotSequence)) continue;
-    slots.push(await readSlot(fileSystem, path, place));
+    const matters = depth === 'everything' || mayHoldUnflushed(fileSystem, path, flushed.slotSequence);
+    slots.push(matters ? await readSlot(fileSystem, path, place) : NOTHING_READ);
   }
   const fillings = fillingsOf(
     slots.map(({ blocks }) => blocks),
