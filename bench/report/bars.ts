@@ -43,11 +43,11 @@ function row({ label, spread, text, kind, marks = [] }: Bar, top: number, scale:
   );
   const end = LABEL_WIDTH + Math.max(spread.max, ...marks) * scale + TEXT_GAP;
   return [
-    `<text class="label" x="${LABEL_WIDTH - TEXT_GAP}" y="${middle}">${escape(label)}</text>`,
+    `<text class="label" x="${LABEL_WIDTH - TEXT_GAP}" y="${middle}" dy="0.35em">${escape(label)}</text>`,
     `<rect class="${kind}" x="${LABEL_WIDTH}" y="${barTop}" width="${(spread.median * scale).toFixed(1)}" ` +
       `height="${BAR_HEIGHT}" rx="2"/>`,
     range,
     ...lines,
-    `<text class="value" x="${end.toFixed(1)}" y="${middle}">${escape(text)}</text>`,
+    `<text class="value" x="${end.toFixed(1)}" y="${middle}" dy="0.35em">${escape(text)}</text>`,
   ].join('');
 }

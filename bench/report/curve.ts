@@ -28,7 +28,7 @@ export function curveChart({ title, unit, points, limit }: Curve): string {
   const path = points.map(([seconds, value], index) => `${index === 0 ? 'M' : 'L'}${x(seconds)} ${y(value)}`).join('');
   const line = (value: number, style: string, note: string): string =>
     `<line class="${style}" x1="${LEFT}" x2="${WIDTH - RIGHT}" y1="${y(value)}" y2="${y(value)}"/>` +
-    `<text class="label" x="${LEFT - 8}" y="${y(value)}">${escape(note)}</text>`;
+    `<text class="label" x="${LEFT - 8}" y="${y(value)}" dy="0.35em">${escape(note)}</text>`;
   return [
     `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escape(title)}">`,
     line(0, 'axis', '0'),

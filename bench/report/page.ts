@@ -27,7 +27,7 @@ th { text-align: left; font-weight: 500; }
 thead th { color: var(--soft); }
 .met { color: var(--met); } .missed { color: var(--missed); font-weight: 600; } .note { color: var(--soft); }
 svg { width: 100%; height: auto; font: 13px system-ui, sans-serif; }
-svg text { fill: var(--ink); dominant-baseline: central; }
+svg text { fill: var(--ink); }
 svg .label { text-anchor: end; fill: var(--soft); }
 svg .millrace { fill: var(--millrace); } svg .floor { fill: var(--floor); } svg .peer { fill: var(--peer); }
 svg .volatile { fill: var(--volatile); }
