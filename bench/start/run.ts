@@ -118,14 +118,14 @@ async function ingestPhase(
 ): Promise<Phase> {
   const before = { records: expectation.totalRecords, bytes: expectation.bytes };
   const latency = newHistograms();
-  const bar = startProgress('ingest the rest', plan.totalBytes);
+  const bar = startProgress('ingest the rest', plan.totalBytes - before.bytes);
   const start = performance.now();
   try {
     await ingest(streams, plan, {
       latency,
       acknowledged: (stream, first, next) => {
         expectation.acknowledge(stream, first, next);
-        bar.update(expectation.bytes, '');
+        bar.update(expectation.bytes - before.bytes, '');
       },
     });
     const duration = performance.now() - start;
