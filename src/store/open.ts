@@ -188,9 +188,9 @@ function openManifest(
   });
 }
 
-/** Ends early when aborted, and keeps no process alive. */
+/** Ends early when aborted. A wait that can be aborted is the background's, and keeps no process alive. */
 async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  const options = signal === undefined ? { ref: false } : { ref: false, signal };
+  const options = signal === undefined ? {} : { ref: false, signal };
   await sleep(milliseconds, undefined, options).catch(() => undefined);
 }
 

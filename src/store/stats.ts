@@ -3,7 +3,7 @@ import type { CompactionCounters } from '../compaction/counters.ts';
 import type { CoordinatorStats } from '../coordinator/coordinator.ts';
 import type { FlushCounters } from '../flush/scheduler.ts';
 import type { RecoveryReport } from '../wal/recovery.ts';
-import type { StoreParts } from './store.ts';
+import type { StoreParts } from './parts.ts';
 
 export interface StoreStats {
   /** The coordinator's counts of streams, runs and objects. */

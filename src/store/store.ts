@@ -1,47 +1,18 @@
 /** A store as users hold it. */
 import { assert } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
-import { type Signal } from '../base/signal.ts';
-import type { CompactionAgent, CompactRequest, CompactSummary } from '../compaction/agent.ts';
-import type { Coordinator } from '../coordinator/coordinator.ts';
+import type { CompactRequest, CompactSummary } from '../compaction/agent.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
-import type { ObjectStore } from '../object/object-store.ts';
-import type { Compression, StreamDescription } from '../record/stream-config.ts';
+import type { StreamDescription } from '../record/stream-config.ts';
 import { checkStreamName } from '../stream/name.ts';
 import { SegmentAccess } from '../stream/segment-access.ts';
 import { Stream, type StreamContext } from '../stream/stream.ts';
 import { configOf, type StreamOptions } from '../stream/stream-options.ts';
 import { Truncations } from '../stream/truncations.ts';
-import type { RecoveryReport } from '../wal/recovery.ts';
 import { Janitor } from './janitor.ts';
-import type { StoreLock } from './lock.ts';
-import type { Settings } from './options.ts';
-import type { RecoveredStream } from './recovered-streams.ts';
+import type { StoreParts } from './parts.ts';
 import { type StoreStats, statsOf } from './stats.ts';
 import { verifyStore, type VerifyReport } from './verify.ts';
 import type { WriterSide } from './writer-side.ts';
-
-/** What `open` has put together. */
-export interface StoreParts {
-  readonly settings: Settings;
-  readonly storeId: Uint8Array;
-  readonly coordinator: Coordinator;
-  readonly objects: ObjectStore;
-  readonly clock: Clock;
-  readonly progress: Signal;
-  /** Absent in a read-only store. */
-  readonly writer: WriterSide | undefined;
-  readonly lock: StoreLock | undefined;
-  readonly closePool: () => Promise<void>;
-  /** Absent in a read-only store. */
-  readonly compaction: CompactionAgent | undefined;
-  /** What recovery found; `undefined` in a read-only store. */
-  readonly recovery: RecoveryReport | undefined;
-  /** Streams with frames in the WAL at open. */
-  readonly recovered: ReadonlyMap<number, RecoveredStream>;
-  /** Streams whose codec is not the default: the flush reads it. */
-  readonly compression: Map<number, Compression>;
-}
 
 /** How often a read-only store looks for what the writer has committed. */
 const REFRESH_INTERVAL = 100;

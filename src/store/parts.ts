@@ -1,0 +1,33 @@
+/** What `open` has put together and a store works with. */
+import type { Clock } from '../base/clock.ts';
+import type { Signal } from '../base/signal.ts';
+import type { CompactionAgent } from '../compaction/agent.ts';
+import type { Coordinator } from '../coordinator/coordinator.ts';
+import type { ObjectStore } from '../object/object-store.ts';
+import type { Compression } from '../record/stream-config.ts';
+import type { RecoveryReport } from '../wal/recovery.ts';
+import type { StoreLock } from './lock.ts';
+import type { Settings } from './options.ts';
+import type { RecoveredStream } from './recovered-streams.ts';
+import type { WriterSide } from './writer-side.ts';
+
+export interface StoreParts {
+  readonly settings: Settings;
+  readonly storeId: Uint8Array;
+  readonly coordinator: Coordinator;
+  readonly objects: ObjectStore;
+  readonly clock: Clock;
+  readonly progress: Signal;
+  /** Absent in a read-only store. */
+  readonly writer: WriterSide | undefined;
+  readonly lock: StoreLock | undefined;
+  readonly closePool: () => Promise<void>;
+  /** Absent in a read-only store. */
+  readonly compaction: CompactionAgent | undefined;
+  /** What recovery found; `undefined` in a read-only store. */
+  readonly recovery: RecoveryReport | undefined;
+  /** Streams with frames in the WAL at open. */
+  readonly recovered: ReadonlyMap<number, RecoveredStream>;
+  /** Streams whose codec is not the default: the flush reads it. */
+  readonly compression: Map<number, Compression>;
+}
