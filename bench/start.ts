@@ -50,7 +50,7 @@ async function start(options: StartOptions): Promise<Figures> {
     // What a failed run left is evidence; what the user stopped is not.
     keep ||= !stopped;
     if (keep) process.stderr.write(`npm start: the data is kept in ${dir}\n`);
-    throw error;
+    throw stopped ? new Error('stopped before its end') : error;
   } finally {
     if (!keep) rmSync(dir, { recursive: true, force: true });
   }
@@ -68,7 +68,7 @@ if (options.help) {
     const figures = await start(options);
     process.stdout.write(options.json ? reportJson(figures) : reportText(figures));
   } catch (error) {
-    process.stderr.write(`npm start: FAILED: ${messageOf(error)}\n`);
+    process.stderr.write(`npm start: ${messageOf(error)}\n`);
     process.exitCode = EXIT_FAILED;
   }
 }
