@@ -70,10 +70,14 @@ function invalid(message: string): MillraceError {
   return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
 }
 
-/** Checks what `appendMany` was given, records aside. */
-export function checkRecords(records: unknown): asserts records is readonly RecordInput[] {
+/** Checks what `appendMany` was given, its records aside. */
+export function checkRecordList(records: unknown): asserts records is readonly RecordInput[] {
   if (!Array.isArray(records)) throw invalid('appendMany takes an array of records');
-  if (records.includes(undefined)) throw invalid(`record ${records.indexOf(undefined)} of the array is undefined`);
+}
+
+/** Checks that an input which is no bare value is an object with one. */
+export function checkRecordObject(input: unknown): void {
+  if (typeof input !== 'object') throw invalid('a record is a value, or an object with a value');
 }
 
 /** Whether an input is a bare value. */

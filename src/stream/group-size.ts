@@ -3,6 +3,8 @@ import { FRAME_BYTES_TARGET } from '../limits/limits.ts';
 import { FRAME_ALIGNMENT, FRAME_HEADER_BYTES, recordBytes } from '../record/frame-format.ts';
 import {
   checkRecord,
+  checkRecordList,
+  checkRecordObject,
   checkTimestamp,
   isBareValue,
   keyBytes,
@@ -26,6 +28,7 @@ export interface GroupContext {
  * Throws when a record cannot be taken.
  */
 export function measureGroup(records: readonly RecordInput[], context: GroupContext): number {
+  checkRecordList(records);
   let bytes = 0;
   let earliest = context.now;
   let latest = context.now;
@@ -35,6 +38,7 @@ export function measureGroup(records: readonly RecordInput[], context: GroupCont
       bytes += recordBytes(0, valueRoom(record));
       continue;
     }
+    checkRecordObject(record);
     const keyLength = keyBytes(record.key)?.length ?? 0;
     checkRecord(record.value, keyLength, context.maxRecordBytes);
     bytes += recordBytes(keyLength, valueRoom(record.value));

@@ -62,6 +62,8 @@ export interface PublishedBatch {
   readonly publishingIds: readonly number[];
   /** Called for each record as it enters the log: from then on the id may be in a snapshot, and not before. */
   readonly placed: (publishingId: number, offset: number) => void;
+  /** Whether a full queue refuses it. */
+  readonly bounded: boolean;
 }
 
 // A promise's executor runs inside `new`, so one shared executor can hand the two functions out without a closure per
@@ -165,13 +167,15 @@ export class Lane {
       return promise;
     }
     const record = { value, key, timestamp: timestamp ?? this.#now };
-    return this.#enqueue(stream, [record], FRAME_HEADER_BYTES + recordBytes(key?.length ?? 0, room), 0, offset);
+    const bytes = FRAME_HEADER_BYTES + recordBytes(key?.length ?? 0, room);
+    this.#refuseFull(bytes);
+    return this.#enqueue(stream, [record], bytes, 0, offset);
   }
 
   /**
    * Appends many records with consecutive offsets; resolves with the first one when all are durable. They survive a
-   * crash all or none when they fit one block (1 MiB encoded); otherwise a prefix may. Throws, with nothing done, when
-   * they are refused.
+   * crash all or none when they fit one block (1 MiB encoded); otherwise a prefix may. They wait for room however many
+   * others wait. Throws, with nothing done, when they are refused.
    */
   appendMany(
     stream: WritableStreamState,
@@ -184,6 +188,7 @@ export class Lane {
     const firstOffset = stream.nextOffset;
     if (records.length === 0) return Promise.resolve(firstOffset);
     if (this.#queue.length > 0 || !this.#makeRoom(bytes)) {
+      if (published?.bounded === true) this.#refuseFull(bytes);
       return this.#enqueue(stream, records, bytes, 0, firstOffset, published);
     }
     const index = this.#place(stream, records, 0, published);
@@ -318,6 +323,13 @@ export class Lane {
     return index;
   }
 
+  /** The first one may wait whatever its size. */
+  #refuseFull(bytes: number): void {
+    const { bytes: queued } = this.#queue;
+    const { maxQueuedBytes } = this.#options;
+    if (queued > 0 && queued + bytes > maxQueuedBytes) throw queueFull(queued, maxQueuedBytes);
+  }
+
   /** Records from `index` on wait. `firstOffset` holds unless none of them is written yet. */
   #enqueue(
     stream: WritableStreamState,
@@ -327,11 +339,6 @@ export class Lane {
     firstOffset: number,
     published?: PublishedBatch,
   ): Promise<number> {
-    // A large `appendMany` may always wait: its caller holds one promise for all of it and cannot pile up more.
-    const { bytes: queued } = this.#queue;
-    if (queued > 0 && queued + bytes > this.#options.maxQueuedBytes) {
-      throw queueFull(queued, this.#options.maxQueuedBytes);
-    }
     let [next, first] = [index, firstOffset];
     // The values stay with the caller until there is room; the array may be used again.
     const waiting = [...records];

@@ -1,6 +1,12 @@
 /** A publisher: appends each record once, however often it is sent. */
 import { MillraceError } from '../errors/millrace-error.ts';
-import { type AppendOptions, isBareValue, type RecordInput, type RecordValue } from '../record/record-input.ts';
+import {
+  type AppendOptions,
+  checkRecordList,
+  isBareValue,
+  type RecordInput,
+  type RecordValue,
+} from '../record/record-input.ts';
 import type { PublisherTag, WritableStreamState } from './frame-appender.ts';
 import type { Lane } from './lane.ts';
 import type { StreamTracker } from './tracker.ts';
@@ -46,24 +52,34 @@ export class Publisher {
    * duplicate: it is answered once the original is durable, and nothing is appended.
    */
   async append(publishingId: number, value: RecordValue, options: AppendOptions = {}): Promise<Published> {
-    const [published] = await this.appendMany([{ ...options, publishingId, value }]);
+    const [published] = await this.#append([{ ...options, publishingId, value }], true);
     return published as Published;
   }
 
   /** Appends many; ids that do not grow, also within the call, are duplicates. One answer a record, in order. */
   async appendMany(records: readonly PublishedInput[]): Promise<Published[]> {
+    checkRecordList(records);
+    return this.#append(records, false);
+  }
+
+  /** The highest id published so far; `undefined` when there is none. */
+  async lastPublishingId(): Promise<number | undefined> {
+    return this.#lastId();
+  }
+
+  async #append(records: readonly PublishedInput[], bounded: boolean): Promise<Published[]> {
     const last = this.#lastId();
     const fresh: RecordInput[] = [];
     const publishingIds: number[] = [];
     let highest = last;
     for (const record of records) {
-      checkPublishingId(record.publishingId);
+      checkPublishingId((record as PublishedInput | undefined)?.publishingId);
       if (highest !== undefined && record.publishingId <= highest) continue;
       highest = record.publishingId;
       publishingIds.push(record.publishingId);
       fresh.push(withoutId(record));
     }
-    const firstOffset = this.#appendFresh(fresh, publishingIds);
+    const firstOffset = this.#appendFresh(fresh, publishingIds, bounded);
     const claim = this.#claim;
     const first = (await firstOffset) ?? 0;
     let appended = 0;
@@ -79,11 +95,6 @@ export class Publisher {
     return answers;
   }
 
-  /** The highest id published so far; `undefined` when there is none. */
-  async lastPublishingId(): Promise<number | undefined> {
-    return this.#lastId();
-  }
-
   /** @internal The stream is to be truncated: returns what forgets the ids claimed before, for they may be cut. */
   claimsToForget(): () => void {
     const claim = this.#claim;
@@ -95,7 +106,11 @@ export class Publisher {
   /**
    * Resolves with the first offset; with `undefined`, once all that was sent before is durable, when nothing is new.
    */
-  #appendFresh(records: readonly RecordInput[], publishingIds: readonly number[]): Promise<number | undefined> {
+  #appendFresh(
+    records: readonly RecordInput[],
+    publishingIds: readonly number[],
+    bounded: boolean,
+  ): Promise<number | undefined> {
     const { stream } = this.#host;
     const lane = this.#host.lane();
     const highest = publishingIds.at(-1);
@@ -105,6 +120,7 @@ export class Publisher {
     const firstOffset = lane.appendMany(stream, records, {
       tag: this.#tag,
       publishingIds,
+      bounded,
       placed: (publishingId, offset) => {
         tracker.published(this.reference, publishingId, offset);
       },
@@ -131,10 +147,10 @@ function withoutId(record: PublishedInput): RecordInput {
   return record;
 }
 
-function checkPublishingId(publishingId: number): void {
-  if (Number.isSafeInteger(publishingId) && publishingId >= 0) return;
+function checkPublishingId(publishingId: unknown): void {
+  if (Number.isSafeInteger(publishingId) && (publishingId as number) >= 0) return;
   throw new MillraceError(
     'ERR_MILLRACE_INVALID_ARGUMENT',
-    `publishing id ${publishingId} is not a whole number from 0 on`,
+    `publishing id ${String(publishingId)} is not a whole number from 0 on`,
   );
 }

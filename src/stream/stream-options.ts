@@ -10,6 +10,7 @@ const RETENTION_NAMES = new Set(['maxBytes', 'maxAge']);
 
 /** `base` with the options given; throws `ERR_MILLRACE_INVALID_ARGUMENT` naming option and range. */
 export function configOf(options: StreamOptions, base: StreamConfig = STREAM_CONFIG_DEFAULT): StreamConfig {
+  if (typeof options !== 'object' || options === null) throw invalid('options of a stream are an object');
   for (const name of Object.keys(options)) if (!NAMES.has(name)) throw invalid(`there is no stream option ${name}`);
   const compression = options.compression ?? base.compression;
   const cleanup = options.cleanup ?? base.cleanup;
@@ -21,6 +22,7 @@ export function configOf(options: StreamOptions, base: StreamConfig = STREAM_CON
 }
 
 function retentionOf(retention: Retention): Retention {
+  if (typeof retention !== 'object' || retention === null) throw invalid('option retention is an object of limits');
   for (const name of Object.keys(retention)) {
     if (!RETENTION_NAMES.has(name)) throw invalid(`there is no option retention.${name}`);
   }

@@ -51,7 +51,6 @@ test('options that mean nothing are refused by name, and the stream is neither m
   const wrong: [object, string][] = [
     [{ compresion: 'lz4' }, 'compresion'],
     [{ compression: 'zstd' }, 'compression'],
-    [{ compression: null }, 'compression'],
     [{ cleanup: 'both' }, 'cleanup'],
     [{ retention: { maxByte: 1 } }, 'retention.maxByte'],
     [{ retention: { maxBytes: 0 } }, 'retention.maxBytes'],
