@@ -6,13 +6,13 @@
 import { alignUp } from '../base/bytes.ts';
 import type { Clock } from '../base/clock.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
-import { BLOCK_BYTES_TARGET } from '../limits/limits.ts';
+import { BLOCK_BYTES_TARGET, MIB } from '../limits/limits.ts';
 import { Memtable } from '../memtable/memtable.ts';
 import { BLOCK_HEADER_BYTES } from '../ring/block-format.ts';
 import type { Doorbell } from '../ring/doorbell.ts';
 import { blockPayloadMax, logPosition, type RingGeometry, slotBase } from '../ring/geometry.ts';
 import { type LaneIdentity, type LaneStart, RingProducer, type SealedSlot } from '../ring/producer.ts';
-import { FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FRAME_KIND, recordBytes } from '../record/frame-format.ts';
+import { FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FRAME_KIND, RECORD_HEADER_BYTES, recordBytes } from '../record/frame-format.ts';
 import type { FrameHeader } from '../record/frame-reader.ts';
 import type { RecordInput, RecordValue } from '../record/record-input.ts';
 import { checkRecord, checkTimestamp, isBareValue, keyBytes, valueRoom } from '../record/record-input.ts';
@@ -77,6 +77,9 @@ const capture = (resolve: (offset: number) => void, reject: (error: unknown) => 
 
 const NO_CONTENT = new Uint8Array(0);
 
+/** User bytes of waiting appends that are placed in one turn of the event loop: about a millisecond of copying. */
+const DRAIN_SLICE_BYTES: number = 2 * MIB;
+
 export class Lane {
   readonly memtable: Memtable;
   readonly producer: RingProducer;
@@ -87,6 +90,8 @@ export class Lane {
   readonly #queue = new TurnQueue();
   /** Log position one past the last closed block. */
   #closedEnd: number;
+  /** User bytes that may still be placed in this turn of the event loop. */
+  #slice = Infinity;
   #closeScheduled = false;
   #now = 0;
   #failure: MillraceError | undefined;
@@ -305,7 +310,9 @@ export class Lane {
     const appender = this.#appender;
     const tag = published?.tag;
     for (; index < records.length; index += 1) {
+      if (this.#slice <= 0) return index;
       const record = records[index] as RecordInput;
+      const before = stream.userBytes;
       if (published !== undefined) published.tag.publishingId = published.publishingIds[index] as number;
       const fits = isBareValue(record)
         ? appender.append(stream, null, record, valueRoom(record), this.#now, tag)
@@ -318,6 +325,7 @@ export class Lane {
             tag,
           );
       if (!fits) return index;
+      this.#slice -= stream.userBytes - before + RECORD_HEADER_BYTES;
       published?.placed(published.publishingIds[index] as number, stream.nextOffset - 1);
     }
     return index;
@@ -386,11 +394,17 @@ export class Lane {
     }, reject);
   };
 
-  #drainQueue(): void {
+  /** Slice by slice: filling a whole slot at once would hold up the thread for tens of milliseconds. */
+  readonly #drainQueue = (): void => {
+    if (this.#failure !== undefined) return;
     this.#now = this.#options.clock.now();
+    this.#slice = DRAIN_SLICE_BYTES;
     this.#queue.drain();
+    const more = this.#slice <= 0 && this.#queue.length > 0;
+    this.#slice = Infinity;
     if (this.producer.hasOpenBlock) this.#scheduleClose();
-  }
+    if (more) setImmediate(this.#drainQueue);
+  };
 
   /**
    * Blocks close at the end of the tick. `nextTick` runs after all promise callbacks of the turn, so that everything
