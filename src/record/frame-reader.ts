@@ -86,7 +86,8 @@ export function walkFrames(
   while (at < to) {
     if (to - at < FRAME_HEADER_BYTES) throw corrupt(`${to - at} bytes behind the last frame`, at);
     const header = readFrameHeader(view, at);
-    const problem = frameProblem(header, at, to);
+    const reserved = view.getUint32(at + FRAME_FIELD.reserved, true);
+    const problem = reserved === 0 ? frameProblem(header, at, to) : `reserved field ${reserved}`;
     if (problem !== undefined) throw corrupt(problem, at);
     visit(header, at);
     at += header.frameBytes;

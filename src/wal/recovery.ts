@@ -8,7 +8,7 @@ import type { FileHandle, FileSystem } from '../base/file-system.ts';
 import { xxh64 } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
-import { BLOCK_HEADER_BYTES, blockBytes } from '../ring/block-format.ts';
+import { BLOCK_HEADER_BYTES, BLOCK_VERSION, blockBytes } from '../ring/block-format.ts';
 import { type RingGeometry, slotBase, slotIndexOf } from '../ring/geometry.ts';
 import type { LaneStart, SealedSlot } from '../ring/producer.ts';
 import { FRAME_KIND } from '../record/frame-format.ts';
@@ -146,9 +146,13 @@ async function loadSlot(input: RecoveryInput, slotIndex: number): Promise<Loaded
   if (input.clean !== undefined) return { blocks: [], torn: [], usable };
   const isHere = (slotSequence: number): boolean => slotIndexOf(input.geometry, slotSequence) === slotIndex;
   const torn = new Set<number>();
-  const blocks = findBlocks(image, input, (slotSequence) => torn.add(slotSequence));
+  const found = findBlocks(image, input, (slotSequence) => torn.add(slotSequence));
+  const blocks = found.filter(({ slotSequence }) => isHere(slotSequence));
+  const isTooNew = ({ version, slotSequence }: FoundBlock): boolean =>
+    version > BLOCK_VERSION && slotSequence > input.flushed.slotSequence;
+  if (blocks.some(isTooNew)) throw fileError(path, 'F4', 'too-new');
   return {
-    blocks: blocks.filter(({ slotSequence }) => isHere(slotSequence)),
+    blocks,
     torn: [...torn].filter(isHere),
     usable,
   };

@@ -14,6 +14,8 @@ import { FIRST_BLOCK_POSITION } from '../ring/geometry.ts';
 
 /** A block whose checksum holds and whose header names the place it lies at. */
 export interface FoundBlock {
+  /** Of the format; a newer one is found too, since its checksum is made the same way. */
+  readonly version: number;
   readonly slotSequence: number;
   readonly blockSequence: number;
   readonly position: number;
@@ -33,13 +35,13 @@ export function blockAt(bytes: Uint8Array, position: number, identity: ScanIdent
   const header = readBlockHeader(view, position);
   const { slotSequence, blockSequence, payloadBytes, writeStart } = header;
   const end = position + BLOCK_HEADER_BYTES + payloadBytes;
-  if (header.version !== BLOCK_VERSION || header.lane !== identity.lane) return undefined;
+  if (header.version < BLOCK_VERSION || header.lane !== identity.lane) return undefined;
   if (header.position !== position || end > bytes.byteLength) return undefined;
   if (Number.isNaN(slotSequence) || Number.isNaN(blockSequence) || writeStart > position) return undefined;
   if (!bytesEqual(header.storeId, identity.storeId)) return undefined;
   const seed = blockSeed(slotSequence, position);
   if (xxh64(bytes.subarray(position + BLOCK_CHECKED_FROM, end), seed) !== header.checksum) return undefined;
-  return { slotSequence, blockSequence, position, payloadBytes, writeStart };
+  return { version: header.version, slotSequence, blockSequence, position, payloadBytes, writeStart };
 }
 
 /** Told of each block of which only the header is there: the filling it claims. */

@@ -4,6 +4,8 @@ import { before, beforeEach, describe, it } from 'node:test';
 import { viewOf } from '../../src/base/bytes.ts';
 import { loadChecksum, xxh64 } from '../../src/codec/checksum.ts';
 import { isMillraceError } from '../../src/errors/millrace-error.ts';
+import { BLOCK_HEADER_BYTES, blockSeed } from '../../src/ring/block-format.ts';
+import { FIRST_BLOCK_POSITION } from '../../src/ring/geometry.ts';
 import { decide, FILE_TABLE } from '../../src/wal/recovery-table.ts';
 import { createSlotFiles, parseSlotFileName, slotFileName } from '../../src/wal/slot-files.ts';
 import { readSlotHeader, SLOT_CHECKED_BYTES, writeSlotHeader } from '../../src/wal/slot-format.ts';
@@ -94,6 +96,18 @@ describe('a slot file', () => {
     await rejectsWith('ERR_MILLRACE_FORMAT_TOO_NEW', 'F4', 0);
     await assert.rejects(recover(disk, { salvage: true }), { code: 'ERR_MILLRACE_FORMAT_TOO_NEW' });
     assert.deepEqual(disk.contentOf(slotPath(0)), content);
+  });
+
+  it('F4: is refused when a newer version wrote blocks to it that are not flushed', async () => {
+    const content = disk.contentOf(slotPath(0));
+    const view = viewOf(content);
+    view.setUint16(FIRST_BLOCK_POSITION + 12, 2, true);
+    await assert.doesNotReject(recover(disk), 'a torn header is no newer version');
+    const end = FIRST_BLOCK_POSITION + BLOCK_HEADER_BYTES + view.getUint32(FIRST_BLOCK_POSITION + 52, true);
+    const sum = xxh64(content.subarray(FIRST_BLOCK_POSITION + 8, end), blockSeed(0, FIRST_BLOCK_POSITION));
+    view.setBigUint64(FIRST_BLOCK_POSITION, sum, true);
+    await rejectsWith('ERR_MILLRACE_FORMAT_TOO_NEW', 'F4', 0);
+    await recover(disk, { flushed: { slotSequence: 0, blockSequence: 1 }, nextOffsets: new Map([[1, 2]]) });
   });
 
   it('F5: is refused when it belongs to another store, even in a salvage', async () => {
