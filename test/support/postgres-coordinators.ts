@@ -1,7 +1,8 @@
 /** Coordinators for tests in a real PostgreSQL: each in a schema of its own, on a clock that the test moves. */
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import type { ManualClock } from '../../src/base/clock.ts';
+import { systemClock, type ManualClock } from '../../src/base/clock.ts';
+import { systemRandom, type Random } from '../../src/base/random.ts';
 import type { Coordinator, CoordinatorTimes } from '../../src/coordinator/coordinator.ts';
 import { checkPostgresOptions, type PostgresOptions } from '../../src/coordinator/postgres/options.ts';
 import { openPostgresCoordinator } from '../../src/coordinator/postgres/postgres-coordinator.ts';
@@ -16,8 +17,10 @@ export function openOn(
   server: PostgresServer,
   options: PostgresOptions,
   times?: Partial<CoordinatorTimes>,
+  random: Random = systemRandom,
 ): Promise<Coordinator> {
-  return openPostgresCoordinator(checkPostgresOptions({ ...server.options, ...options }), times);
+  const settings = checkPostgresOptions({ ...server.options, ...options });
+  return openPostgresCoordinator(settings, times, { clock: systemClock, random });
 }
 
 /** Makes the server's time in one schema that of a clock here, told before every call. */
@@ -80,15 +83,16 @@ export async function openForContract(
   server: PostgresServer,
   clock: ManualClock,
   times: CoordinatorTimes,
+  random: Random = systemRandom,
 ): Promise<OpenedCoordinator> {
   const schema = newSchema();
-  const first = await openOn(server, { schema }, times);
+  const first = await openOn(server, { schema }, times, random);
   const remote = await RemoteClock.install(server, schema, clock);
   const opened = (coordinator: Coordinator): OpenedCoordinator => ({
     coordinator: remote.wrap(coordinator),
     reopen: async () => {
       await coordinator.close();
-      return opened(await openOn(server, { schema }, times));
+      return opened(await openOn(server, { schema }, times, random));
     },
     dispose: async () => {
       await coordinator.close();

@@ -25,7 +25,7 @@ export function reserve(
   random: Random,
   times: CoordinatorTimes,
 ): Promise<Reservation> {
-  const nonce = Number.parseInt(Buffer.from(random.bytes(NONCE_BYTES)).toString('hex'), 16);
+  const nonce = Buffer.from(random.bytes(NONCE_BYTES)).readUIntLE(0, NONCE_BYTES);
   return change(
     database,
     (loader) => loader.lockCounter('object'),

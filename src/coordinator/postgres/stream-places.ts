@@ -10,9 +10,8 @@ const STEP_RUNS = 10_000;
  */
 export async function stepTowards(loader: Loader, streamId: number, beforeOffset: number): Promise<number> {
   const stream = loader.excerpt.state.streams.get(streamId);
-  if (stream === undefined || !(beforeOffset > stream.firstOffset && beforeOffset <= stream.nextOffset)) {
-    return beforeOffset;
-  }
+  if (stream === undefined || !Number.isSafeInteger(beforeOffset)) return beforeOffset;
+  if (beforeOffset <= stream.firstOffset || beforeOffset > stream.nextOffset) return beforeOffset;
   const [row] = await loader.session.rows<{ end_offset: number }>(
     `SELECT end_offset FROM ${loader.tables.runs} WHERE stream_id = $1 AND end_offset > $2 AND end_offset <= $3
       ORDER BY end_offset, position OFFSET ${STEP_RUNS - 1} LIMIT 1`,
