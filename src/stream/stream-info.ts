@@ -108,7 +108,7 @@ async function excessOf(
   const isCut = first !== undefined && first.firstOffset < firstOffset && !isDense(first);
   if (!isCut && voidFrom >= nextOffset) return excess;
   if (isCut) excess.records += await segments.countBelow(first, firstOffset);
-  for (let offset = voidFrom; offset < nextOffset; ) {
+  for (let offset = voidFrom; offset < nextOffset;) {
     const { runs } = await coordinator.findRuns(streamId, offset, RUNS_AT_ONCE);
     for (const run of runs) {
       const from = Math.max(voidFrom, run.firstOffset);
