@@ -2,6 +2,7 @@
 import { dirname, join, resolve } from 'node:path';
 import type { FileSystem } from '../base/file-system.ts';
 import { isSystemError } from '../base/node-file-system.ts';
+import { CURRENT_NAME } from '../coordinator/manifest/format.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { readIdentity, STORE_FILE } from './identity.ts';
 import { LOCK_FILE } from './lock.ts';
@@ -74,6 +75,15 @@ export function findStore(fileSystem: FileSystem, paths: StorePaths): Uint8Array
     );
   }
   return undefined;
+}
+
+/** A store that was born has a manifest: without it all records would pass for garbage. */
+export function checkManifest(fileSystem: FileSystem, paths: StorePaths): void {
+  const path = join(paths.manifest, CURRENT_NAME);
+  if (fileSystem.statSync(path) !== undefined) return;
+  throw new MillraceError('ERR_MILLRACE_MANIFEST_CORRUPT', `${path}: it is missing: restore it from a backup`, {
+    details: { file: path },
+  });
 }
 
 /** Makes the folders of a new store, empty: a birth that was cut short may have left files in them. */

@@ -14,7 +14,7 @@ import { openEmbeddedCoordinator } from '../coordinator/embedded-coordinator.ts'
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStore } from '../object/object-store.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
-import { findStore, makeFolders, openFailure, prepareDirectory, undoBirth } from './birth.ts';
+import { checkManifest, findStore, makeFolders, openFailure, prepareDirectory, undoBirth } from './birth.ts';
 import { hasIdentity, readIdentity, writeIdentity } from './identity.ts';
 import { recordBytesMax } from './geometry.ts';
 import { removeUnfinished } from './janitor.ts';
@@ -75,6 +75,7 @@ async function openFollower(fileSystem: FileSystem, settings: Settings, paths: S
       { details: { directory: paths.root } },
     );
   }
+  checkManifest(fileSystem, paths);
   const coordinator = await openManifest(fileSystem, settings, paths, storeId);
   return new Store({
     settings,
@@ -101,19 +102,24 @@ async function openWritable(
 ): Promise<Store> {
   const known = findStore(fileSystem, paths);
   const storeId = known ?? systemRandom.bytes(STORE_ID_BYTES);
-  if (known === undefined) makeFolders(fileSystem, paths);
-  else settleWalFolder(fileSystem, paths);
+  if (known === undefined) {
+    makeFolders(fileSystem, paths);
+  } else {
+    checkManifest(fileSystem, paths);
+    settleWalFolder(fileSystem, paths);
+  }
   const opened: (() => Promise<void>)[] = [];
   try {
     const coordinator = await openManifest(fileSystem, settings, paths, storeId);
     opened.push(() => coordinator.close());
     const { objects, descriptor } = await openObjects(fileSystem, settings, paths);
     opened.push(() => objects.close());
-    await removeUnfinished(coordinator, objects);
     const pool = new WorkerPool(Math.max(2, availableParallelism() - 1), settings.compaction.maxConcurrentJobs);
     opened.push(() => pool.close());
     const base = { fileSystem, settings, paths, storeId, coordinator, pool, objects: descriptor };
     const log = await openLog(base, known !== undefined);
+    // Only now: a store whose log is damaged stays as it is.
+    await removeUnfinished(coordinator, objects);
     if (known === undefined) writeIdentity(fileSystem, paths.root, storeId);
     return await assemble(base, log, objects, lock);
   } catch (error) {

@@ -35,9 +35,10 @@ export function parseSlotFileName(name: string): SlotFileName | undefined {
  */
 export function existingGeometry(fileSystem: FileSystem, directory: string, lane: number): RingGeometry | undefined {
   for (const name of fileSystem.listSync(directory).sort()) {
-    if (parseSlotFileName(name)?.lane !== lane) continue;
+    const path = join(directory, name);
+    if (parseSlotFileName(name)?.lane !== lane || fileSystem.statSync(path)?.kind !== 'file') continue;
     const page = new Uint8Array(PAGE_BYTES);
-    const file = fileSystem.openSync(join(directory, name), { access: 'read' });
+    const file = fileSystem.openSync(path, { access: 'read' });
     try {
       if (file.readSync(page, 0, PAGE_BYTES, 0) !== PAGE_BYTES) continue;
     } finally {
