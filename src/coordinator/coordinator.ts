@@ -12,9 +12,9 @@
  */
 import type { StreamConfig, StreamDescription } from '../record/stream-config.ts';
 import type { CommitJob, Job, JobAnswer, JobDescription, JobPlan } from './job.ts';
-import type { CommitRun, FoundRun } from './runs.ts';
+import type { CommitRun, FoundRun, PublisherMark } from './runs.ts';
 
-export type { CommitRun, FoundRun, RunReference } from './runs.ts';
+export type { CommitRun, FoundRun, PublisherClaim, PublisherMark, RunReference } from './runs.ts';
 
 /** Every timing rule that the coordinator itself applies; milliseconds of its own clock. */
 export interface CoordinatorTimes {
@@ -79,8 +79,10 @@ export interface ObjectCommit {
 /** Where a committed run went. */
 export interface RunAnswer {
   readonly streamId: number;
-  /** `undefined`: the stream was deleted before the commit, and the run's bytes are dead. */
+  /** `undefined`: the stream was deleted before the commit, or the run was refused; its bytes are dead. */
   readonly firstOffset: number | undefined;
+  /** A publisher of the run was not where the writer believed it to be: nothing of the run was appended. */
+  readonly refused?: boolean;
 }
 
 export interface CommitAnswer {
@@ -219,6 +221,9 @@ export interface CoordinatorStats {
 }
 
 export interface Coordinator {
+  /** 16 bytes that every object of the store carries: the same for all who share the coordinator. */
+  readonly storeId: Uint8Array;
+
   /** Creates the stream, or returns the existing one of that name with its own config unchanged. */
   createStream(name: string, config: StreamConfig): Promise<{ stream: StreamDescription; created: boolean }>;
   /** Replaces the config. */
@@ -236,6 +241,7 @@ export interface Coordinator {
    * `ERR_MILLRACE_CONFLICT`: a run does not continue its stream (details `expected`, `actual`), the epoch is older than
    * the stream's, the WAL lane is already further, the reservation has ended, or the key holds another content.
    * Nothing has changed then, and the object is still the caller's to abort.
+   * A run whose publishers have moved on is refused alone: its answer says so, and the rest of the object is committed.
    */
   commitObject(commit: ObjectCommit): Promise<CommitAnswer>;
   /** Gives up a reserved key: its object, if any, will be deleted. Returns false when it is committed already. */
@@ -262,6 +268,17 @@ export interface Coordinator {
    */
   listOffsets(streamId: number, timestamp: number): Promise<number | undefined>;
   streamTotals(streamId: number): Promise<StreamTotals>;
+
+  /**
+   * Stores how far consumers have come, or forgets those with `undefined`; for stores without a WAL, whose logs carry no
+   * tracking. Offsets below the log start are dropped.
+   * `ERR_MILLRACE_OFFSET_OUT_OF_RANGE`: at or above the high watermark. `ERR_MILLRACE_TOO_MANY_REFERENCES`.
+   */
+  storeOffsets(streamId: number, offsets: ReadonlyMap<string, number | undefined>): Promise<void>;
+  /** What `storeOffsets` has stored, from the log start on. */
+  trackedOffsets(streamId: number): Promise<Map<string, number>>;
+  /** The latest record that was committed for a publisher; `undefined` when there is none, or it was forgotten. */
+  publisherMark(streamId: number, reference: string): Promise<PublisherMark | undefined>;
 
   /**
    * Moves the log start up to `beforeOffset`; never down. Runs wholly below become dead, except those that still hold

@@ -13,6 +13,7 @@ import type { Decision } from './commands/decision.ts';
 import { findStreamRow } from './commands/decision.ts';
 import { claimJob, releaseJob, renewJob } from './commands/job-commands.ts';
 import { abortObject, advanceFlushed, confirmDeleted, expire, reserveObjects } from './commands/object-commands.ts';
+import { storeOffsets, trackedOffsets } from './commands/offset-commands.ts';
 import { enforceRetention } from './commands/retention.ts';
 import { configureStream, createStream, deleteStream, trimStream, truncateStream } from './commands/stream-commands.ts';
 import {
@@ -30,6 +31,7 @@ import {
   type ObjectCommit,
   type ObjectDescription,
   type ObjectFilter,
+  type PublisherMark,
   type Reservation,
   type RetentionResult,
   type StreamTotals,
@@ -84,18 +86,18 @@ export async function openEmbeddedCoordinator(options: EmbeddedCoordinatorOption
     options.readOnly === true
       ? await FollowingLedger.open({ fileSystem, directory, storeId }, clock)
       : await WritingLedger.open({ fileSystem, directory, storeId, clock, logBytesMin });
-  return new EmbeddedCoordinator(ledger, options.random ?? systemRandom, {
-    ...COORDINATOR_TIMES_DEFAULT,
-    ...options.times,
-  });
+  const times = { ...COORDINATOR_TIMES_DEFAULT, ...options.times };
+  return new EmbeddedCoordinator(storeId, ledger, options.random ?? systemRandom, times);
 }
 
 export class EmbeddedCoordinator implements Coordinator {
+  readonly storeId: Uint8Array;
   readonly #ledger: Ledger;
   readonly #random: Random;
   readonly #times: CoordinatorTimes;
 
-  constructor(ledger: Ledger, random: Random, times: CoordinatorTimes) {
+  constructor(storeId: Uint8Array, ledger: Ledger, random: Random, times: CoordinatorTimes) {
+    this.storeId = storeId;
     this.#ledger = ledger;
     this.#random = random;
     this.#times = times;
@@ -158,6 +160,18 @@ export class EmbeddedCoordinator implements Coordinator {
 
   streamTotals(streamId: number): Promise<StreamTotals> {
     return this.#ledger.read((state) => streamTotals(state, findStreamRow(state, streamId)));
+  }
+
+  storeOffsets(streamId: number, offsets: ReadonlyMap<string, number | undefined>): Promise<void> {
+    return this.#ledger.change((state): Decision<void> => storeOffsets(state, streamId, offsets));
+  }
+
+  trackedOffsets(streamId: number): Promise<Map<string, number>> {
+    return this.#ledger.read((state) => trackedOffsets(findStreamRow(state, streamId)));
+  }
+
+  publisherMark(streamId: number, reference: string): Promise<PublisherMark | undefined> {
+    return this.#ledger.read((state) => findStreamRow(state, streamId).publishers.get(reference));
   }
 
   trim(streamId: number, beforeOffset: number): Promise<Trimmed> {

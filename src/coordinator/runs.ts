@@ -5,6 +5,24 @@ import type { RunCoordinate, SegmentRun } from '../record/run.ts';
 export interface CommitRun extends SegmentRun {
   /** The run begins with a tracking snapshot: no older tracking of its stream is needed. Default false. */
   readonly trackingSnapshot?: boolean;
+  /**
+   * Publishers whose records the run holds, each once. The run is refused when one of them has published meanwhile
+   * through somebody else.
+   */
+  readonly publishers?: readonly PublisherClaim[];
+}
+
+/** A publisher's latest record. */
+export interface PublisherMark {
+  readonly publishingId: number;
+  readonly offset: number;
+}
+
+/** Moves a publisher's mark from the id that the writer knows of to that of its latest record in a run. */
+export interface PublisherClaim extends PublisherMark {
+  readonly reference: string;
+  /** The publisher's last id before this run; `undefined`: it had none. */
+  readonly previousId: number | undefined;
 }
 
 /** A run as the coordinator serves it. */

@@ -6,6 +6,7 @@ import { deletion } from './coordinator/deletion.ts';
 import { histories } from './coordinator/histories.ts';
 import { jobs } from './coordinator/jobs.ts';
 import { objects } from './coordinator/objects.ts';
+import { references } from './coordinator/references.ts';
 import { retention } from './coordinator/retention.ts';
 import { runs } from './coordinator/runs.ts';
 import { streams } from './coordinator/streams.ts';
@@ -54,6 +55,7 @@ export function coordinatorContract(name: string, open: OpenCoordinator): void {
     describe('objects', () => objects(bench));
     describe('runs', () => runs(bench));
     describe('tracking', () => tracking(bench));
+    describe('references', () => references(bench));
     describe('retention', () => retention(bench));
     describe('truncation', () => truncation(bench));
     describe('jobs', () => jobs(bench));

@@ -27,7 +27,7 @@ const HISTORY: readonly StateEvent[] = [
 
 function committed(objectNumber: number, runs: readonly ReturnType<typeof sampleRun>[]): StateEvent {
   const facts = { bytes: 200, checksum: '0000000000000000', generation: 0, relative: false };
-  return { type: 'objectCommitted', objectNumber, ...facts, truncations: [], runs, wal: undefined };
+  return { type: 'objectCommitted', objectNumber, ...facts, truncations: [], runs, refused: [], wal: undefined };
 }
 
 function sound(): State {

@@ -20,6 +20,11 @@ function comparable(name: string, outcome: unknown): unknown {
   return name === 'objectsToDelete' && Array.isArray(value) ? [...(value as string[])].sort() : outcome;
 }
 
+/** What can be asked. */
+type Question = { [Name in keyof Coordinator]: Coordinator[Name] extends (...args: never) => unknown ? Name : never }[
+  keyof Coordinator
+];
+
 /** Asks both and compares; the answer is the first one's. A refusal is returned, not thrown. */
 export class CoordinatorPair {
   readonly #first: Coordinator;
@@ -31,7 +36,7 @@ export class CoordinatorPair {
   }
 
   /** The value, or `undefined` for a refusal. */
-  async ask<Name extends keyof Coordinator>(
+  async ask<Name extends Question>(
     name: Name,
     ...args: Parameters<Coordinator[Name]>
   ): Promise<Awaited<ReturnType<Coordinator[Name]>> | undefined> {

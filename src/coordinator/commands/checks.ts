@@ -1,6 +1,6 @@
 /** Arguments of commands, checked before they meet the state: what passes here can be written and read back exactly. */
 import { MillraceError } from '../../errors/millrace-error.ts';
-import { OBJECT_BYTES_MAX, STREAM_NAME_BYTES_MAX } from '../../limits/limits.ts';
+import { OBJECT_BYTES_MAX, REFERENCE_BYTES_MAX, STREAM_NAME_BYTES_MAX } from '../../limits/limits.ts';
 import type { StreamConfig } from '../../record/stream-config.ts';
 import type { CommitRun } from '../coordinator.ts';
 
@@ -39,6 +39,18 @@ export function checkStreamName(name: string): void {
 export function checkLabel(label: string, what: string): void {
   const bytes = Buffer.byteLength(label);
   if (bytes === 0 || bytes > LABEL_BYTES_MAX) throw invalid(`${what} is 1 to ${LABEL_BYTES_MAX} bytes, got ${bytes}`);
+}
+
+/** What every backend can store; what else a reference may not hold is for the public interface to judge. */
+export function checkTrackingReference(reference: string): void {
+  const bytes = Buffer.byteLength(reference);
+  const survives = Buffer.from(reference).toString() === reference && !reference.includes('\0');
+  if (bytes === 0 || bytes > REFERENCE_BYTES_MAX || !survives) {
+    throw new MillraceError(
+      'ERR_MILLRACE_INVALID_REFERENCE',
+      `a reference is 1 to ${REFERENCE_BYTES_MAX} bytes of well-formed text without U+0000, got ${bytes} bytes`,
+    );
+  }
 }
 
 /** Returns the config with nothing in it but what a config has. */

@@ -1,11 +1,13 @@
 /** The commit of an object made of appends. */
 import { MillraceError } from '../../errors/millrace-error.ts';
 import type { CommitAnswer, CommitRun, ObjectCommit, RunAnswer, Truncation } from '../coordinator.ts';
-import type { ObjectRow, StreamRow } from '../state/rows.ts';
+import { ANSWER_REFUSED, type ObjectRow, type StreamRow } from '../state/rows.ts';
+import type { StateEvent } from '../state/event.ts';
 import type { State } from '../state/state.ts';
 import { checkContent, checkInteger, invalid } from './checks.ts';
 import { conflict, decide, type Decision } from './decision.ts';
 import { checkLane, checkReserved, checkSameContent, copySlot } from './object-commands.ts';
+import { PublisherMarks } from './publisher-marks.ts';
 import { checkTruncation } from './stream-commands.ts';
 
 const GENERATION_MAX = 2 ** 16 - 1;
@@ -32,8 +34,10 @@ export function commitObject(state: State, commit: ObjectCommit): Decision<Commi
       relative,
       truncations,
       runs: placed.map(({ run }) => run),
+      refused: placed.flatMap(({ answer }, index) => (answer.refused === true ? [index] : [])),
       wal: wal === undefined ? undefined : copySlot(wal),
     },
+    ...watermarks.publisherEvents(),
   );
 }
 
@@ -50,15 +54,23 @@ function storedAnswer(object: ObjectRow, commit: ObjectCommit): CommitAnswer {
   }
   const runs = commit.runs.map(({ streamId }, index): RunAnswer => {
     const offset = offsets[index] as number;
+    if (offset === ANSWER_REFUSED) return { streamId, firstOffset: undefined, refused: true };
     return { streamId, firstOffset: offset < 0 ? undefined : offset };
   });
   return { runs, replayed: true };
 }
 
+interface StreamPlace {
+  readonly row: StreamRow;
+  readonly publishers: PublisherMarks;
+  next: number;
+  epoch: number;
+}
+
 /** Where each stream of a commit stands while its runs are placed one after the other. */
 class Watermarks {
   readonly #state: State;
-  readonly #streams: Map<number, { readonly row: StreamRow; next: number; epoch: number }> = new Map();
+  readonly #streams: Map<number, StreamPlace> = new Map();
 
   constructor(state: State) {
     this.#state = state;
@@ -75,11 +87,15 @@ class Watermarks {
   }
 
   /** Returns the run with its final offsets. */
-  place(run: CommitRun, relative: boolean): { run: CommitRun; answer: RunAnswer } {
+  place(asked: CommitRun, relative: boolean): { run: CommitRun; answer: RunAnswer } {
+    const { publishers = [], ...run } = asked;
     const { streamId } = run;
     if (relative && run.firstOffset !== 0) throw invalid(`a relative run counts from 0, not from ${run.firstOffset}`);
     const stream = this.#find(streamId);
     if (stream === undefined) return { run, answer: { streamId, firstOffset: undefined } };
+    if (!stream.publishers.accepts(publishers)) {
+      return { run, answer: { streamId, firstOffset: undefined, refused: true } };
+    }
     const shift = relative ? stream.next : 0;
     const placed = relative ? { ...run, firstOffset: shift, nextOffset: run.nextOffset + shift } : run;
     if (placed.firstOffset !== stream.next) {
@@ -98,11 +114,17 @@ class Watermarks {
     checkInteger(placed.nextOffset, 'the next offset of a run');
     stream.next = placed.nextOffset;
     stream.epoch = run.epoch;
+    stream.publishers.move(publishers, shift, placed);
     return { run: placed, answer: { streamId, firstOffset: placed.firstOffset } };
   }
 
+  /** What the runs placed so far change about publishers. */
+  publisherEvents(): StateEvent[] {
+    return [...this.#streams.values()].flatMap(({ publishers }) => publishers.events());
+  }
+
   /** `undefined` for a deleted stream. */
-  #find(streamId: number): { readonly row: StreamRow; next: number; epoch: number } | undefined {
+  #find(streamId: number): StreamPlace | undefined {
     const known = this.#streams.get(streamId);
     if (known !== undefined) return known;
     const row = this.#state.streams.get(streamId);
@@ -113,7 +135,7 @@ class Watermarks {
         details: { streamId },
       });
     }
-    const stream = { row, next: row.nextOffset, epoch: row.epoch };
+    const stream = { row, publishers: new PublisherMarks(row), next: row.nextOffset, epoch: row.epoch };
     this.#streams.set(streamId, stream);
     return stream;
   }

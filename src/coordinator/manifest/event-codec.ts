@@ -1,11 +1,18 @@
 /** Events as the log's blocks hold them. Tags are never reused; a new event is a new tag and a new version. */
 import { JOB_KINDS } from '../job.ts';
-import type { ReplacingObject, ReplacingRun, RunKey, StateEvent } from '../state/event.ts';
+import type { ConsumerOffset, MarkedPublisher, ReplacingObject, ReplacingRun, RunKey, StateEvent } from '../state/event.ts';
 import { boolean, checksum, choice, fields, list, optional, unsigned, variants, type Codec } from './codec.ts';
-import { commitRun, flushedSlot, label, streamConfig, streamName, truncation } from './shared-codecs.ts';
+import { commitRun, flushedSlot, label, reference, streamConfig, streamName, truncation } from './shared-codecs.ts';
 
 const runKey: Codec<RunKey> = fields<RunKey>({ objectNumber: unsigned, byteOffset: unsigned });
 const runKeys = list(runKey);
+
+const consumerOffset: Codec<ConsumerOffset> = fields<ConsumerOffset>({ reference, offset: unsigned });
+const markedPublisher: Codec<MarkedPublisher> = fields<MarkedPublisher>({
+  reference,
+  publishingId: unsigned,
+  offset: unsigned,
+});
 
 const replacingRun: Codec<ReplacingRun> = {
   write: (writer, run) => {
@@ -43,6 +50,7 @@ export const stateEvent: Codec<StateEvent> = variants<StateEvent>({
       relative: boolean,
       truncations: list(truncation),
       runs: list(commitRun),
+      refused: list(unsigned),
       wal: optional(flushedSlot),
     }),
   },
@@ -64,4 +72,12 @@ export const stateEvent: Codec<StateEvent> = variants<StateEvent>({
   jobEnded: { tag: 13, codec: fields({ jobId: unsigned }) },
   jobCommitted: { tag: 14, codec: fields({ jobId: unsigned, outputs: list(replacingObject), dropped: runKeys }) },
   tombstonesForgotten: { tag: 15, codec: fields({ objectNumbers: list(unsigned), jobIds: list(unsigned) }) },
+  offsetsStored: {
+    tag: 16,
+    codec: fields({ streamId: unsigned, stored: list(consumerOffset), removed: list(reference) }),
+  },
+  publishersMarked: {
+    tag: 17,
+    codec: fields({ streamId: unsigned, marks: list(markedPublisher), forgotten: list(reference) }),
+  },
 });

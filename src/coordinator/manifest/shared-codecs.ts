@@ -1,11 +1,13 @@
 /** What events and snapshot rows have in common. */
-import { STREAM_NAME_BYTES_MAX } from '../../limits/limits.ts';
+import { REFERENCE_BYTES_MAX, STREAM_NAME_BYTES_MAX } from '../../limits/limits.ts';
 import type { StreamConfig } from '../../record/stream-config.ts';
 import type { CommitRun, FlushedSlot, Truncation } from '../coordinator.ts';
 import { PayloadError } from './byte-reader.ts';
 import { choice, fields, optional, text, unsigned, type Codec } from './codec.ts';
 
 export const streamName: Codec<string> = text(STREAM_NAME_BYTES_MAX);
+/** Names of consumers and publishers. */
+export const reference: Codec<string> = text(REFERENCE_BYTES_MAX);
 /** Names of workers, tokens of jobs. */
 export const label: Codec<string> = text(255);
 

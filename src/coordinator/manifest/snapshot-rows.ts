@@ -1,9 +1,9 @@
 /** Rows of a snapshot: the whole state, in an order in which each row finds what it refers to. */
-import type { CommitRun, FlushedSlot, ObjectState } from '../coordinator.ts';
+import type { CommitRun, FlushedSlot, ObjectState, PublisherMark } from '../coordinator.ts';
 import { JOB_KINDS } from '../job.ts';
-import type { FinishedJob, JobRow, ObjectRow, StreamRow } from '../state/rows.ts';
+import { ANSWER_REFUSED, type FinishedJob, type JobRow, type ObjectRow, type StreamRow } from '../state/rows.ts';
 import { checksum, choice, fields, list, optional, signed, unsigned, variants, type Codec } from './codec.ts';
-import { commitRun, flushedSlot, label, streamConfig, streamName } from './shared-codecs.ts';
+import { commitRun, flushedSlot, label, reference, streamConfig, streamName } from './shared-codecs.ts';
 
 /** Comes first. */
 export interface HeadRow {
@@ -39,7 +39,7 @@ export interface ObjectSnapshotRow extends ObjectFacts {
   readonly type: 'object';
 }
 
-/** A stream; the rows of its runs follow, in offset order. */
+/** A stream; the rows of its runs follow in offset order, then those of its consumers and publishers. */
 export type StreamFacts = Pick<StreamRow, 'streamId' | 'name' | 'config' | 'firstOffset' | 'nextOffset' | 'epoch'>;
 
 export interface StreamSnapshotRow extends StreamFacts {
@@ -51,6 +51,17 @@ export interface RunSnapshotRow {
   readonly objectNumber: number;
   readonly endOffset: number;
   readonly run: CommitRun;
+}
+
+export interface ConsumerSnapshotRow {
+  readonly type: 'consumer';
+  readonly reference: string;
+  readonly offset: number;
+}
+
+export interface PublisherSnapshotRow extends PublisherMark {
+  readonly type: 'publisher';
+  readonly reference: string;
 }
 
 export interface JobSnapshotRow extends JobRow {
@@ -73,16 +84,18 @@ export type SnapshotRow =
   | ObjectSnapshotRow
   | StreamSnapshotRow
   | RunSnapshotRow
+  | ConsumerSnapshotRow
+  | PublisherSnapshotRow
   | JobSnapshotRow
   | FinishedJobSnapshotRow
   | EndRow;
 
 const OBJECT_STATES: readonly ObjectState[] = ['reserved', 'committed', 'deleting', 'gone'];
 
-/** One more than the offset: runs of deleted streams have -1. */
+/** Two more than the offset: runs of deleted streams have -1, refused ones -2. */
 const answeredOffset: Codec<number> = {
-  write: (writer, value) => writer.unsigned(value + 1),
-  read: (reader) => reader.unsigned() - 1,
+  write: (writer, value) => writer.unsigned(value - ANSWER_REFUSED),
+  read: (reader) => reader.unsigned() + ANSWER_REFUSED,
 };
 
 /** A checksum, or nothing for an object that was never committed. */
@@ -155,4 +168,6 @@ export const snapshotRow: Codec<SnapshotRow> = variants<SnapshotRow>({
   },
   finishedJob: { tag: 7, codec: fields({ jobId: unsigned, token: label, finishedAt: unsigned }) },
   end: { tag: 8, codec: fields({ rows: unsigned }) },
+  consumer: { tag: 9, codec: fields({ reference, offset: unsigned }) },
+  publisher: { tag: 10, codec: fields({ reference, publishingId: unsigned, offset: unsigned }) },
 });

@@ -36,6 +36,8 @@ function* rowsOf(state: State): Generator<SnapshotRow> {
   for (const stream of state.streams.values()) {
     yield { type: 'stream', ...stream };
     for (let index = 0; index < stream.runs.length; index += 1) yield runRowOf(state, stream.runs.at(index));
+    for (const [reference, offset] of stream.consumers) yield { type: 'consumer', reference, offset };
+    for (const [reference, mark] of stream.publishers) yield { type: 'publisher', reference, ...mark };
   }
   for (const job of state.jobs.values()) yield { type: 'job', ...job };
   for (const job of state.finishedJobs.values()) yield { type: 'finishedJob', ...job };

@@ -9,6 +9,7 @@ import type {
   HeadRow,
   JobSnapshotRow,
   ObjectSnapshotRow,
+  PublisherSnapshotRow,
   RunSnapshotRow,
   SnapshotRow,
   StreamSnapshotRow,
@@ -42,6 +43,12 @@ export class StateLoader {
         break;
       case 'run':
         this.#addRun(row);
+        break;
+      case 'consumer':
+        this.#lastStream().consumers.set(row.reference, row.offset);
+        break;
+      case 'publisher':
+        this.#addPublisher(row);
         break;
       case 'job':
         this.#addJob(row);
@@ -132,6 +139,18 @@ export class StateLoader {
     }
     stream.heldRuns += 1;
     stream.heldBytes += run.byteLength;
+  }
+
+  #addPublisher({ reference, publishingId, offset }: PublisherSnapshotRow): void {
+    const stream = this.#lastStream();
+    if (stream.publishers.has(reference)) throw new PayloadError(`publisher ${reference} is listed twice`);
+    stream.publishers.set(reference, { publishingId, offset });
+    stream.publisherCount += 1;
+  }
+
+  #lastStream(): StreamRow {
+    if (this.#stream === undefined) throw new PayloadError('a consumer or publisher comes before any stream');
+    return this.#stream;
   }
 
   /** The runs of the stream that ends here reach its high watermark. */

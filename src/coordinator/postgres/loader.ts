@@ -1,12 +1,15 @@
 /** Fills an excerpt from the tables, taking the locks on the way. */
 import { assert } from '../../base/assert.ts';
+import { PUBLISHERS_MAX } from '../../limits/limits.ts';
 import type { JobRow } from '../state/rows.ts';
 import { Excerpt } from './excerpt.ts';
 import {
   jobRowOf,
+  type ConsumerRecord,
   type JobInputRecord,
   type JobRecord,
   type ObjectRecord,
+  type PublisherRecord,
   type RunRecord,
   type StreamRecord,
 } from './records.ts';
@@ -82,6 +85,30 @@ export class Loader {
     assert(this.excerpt.lockedStreams.has(streamId), 'a list is read under the lock of its stream');
     const records = await this.session.rows<RunRecord>(windowQuery(this.tables), [streamId, from, to]);
     this.excerpt.addList(streamId, records);
+  }
+
+  /** Loads the consumers of a locked stream. */
+  async loadConsumers(streamId: number): Promise<void> {
+    assert(this.excerpt.lockedStreams.has(streamId), 'consumers are read under the lock of their stream');
+    const text = `SELECT * FROM ${this.tables.consumer_offsets} WHERE stream_id = $1`;
+    for (const { reference, stored_offset } of await this.session.rows<ConsumerRecord>(text, [streamId])) {
+      this.excerpt.state.stream(streamId).consumers.set(reference, stored_offset);
+    }
+  }
+
+  /** Loads publishers of a locked stream: those named, and as many that would have to make room for them. */
+  async loadPublishers(streamId: number, references: readonly string[]): Promise<void> {
+    assert(this.excerpt.lockedStreams.has(streamId), 'publishers are read under the lock of their stream');
+    const stream = this.excerpt.state.stream(streamId);
+    const excess = stream.publisherCount + references.length - PUBLISHERS_MAX;
+    const { publisher_marks } = this.tables;
+    const named = `SELECT * FROM ${publisher_marks} WHERE stream_id = $1 AND reference = ANY ($2::text[])`;
+    const oldest = `SELECT * FROM ${publisher_marks} WHERE stream_id = $1 AND reference <> ALL ($2::text[])
+      ORDER BY marked_offset LIMIT ${excess}`;
+    const text = excess > 0 ? `(${named}) UNION ALL (${oldest})` : named;
+    for (const mark of await this.session.rows<PublisherRecord>(text, [streamId, references])) {
+      stream.publishers.set(mark.reference, { publishingId: mark.publishing_id, offset: mark.marked_offset });
+    }
   }
 
   /** Loads all live runs of locked objects. */

@@ -11,7 +11,7 @@ export type Migration = (tables: Tables) => string;
 export const CLOCK_ROWS = 16;
 
 /** Number i leads to version i + 1. */
-export const MIGRATIONS: readonly Migration[] = [createTables];
+export const MIGRATIONS: readonly Migration[] = [createTables, createReferences];
 
 function createTables(tables: Tables): string {
   return [
@@ -154,5 +154,29 @@ function createJobs({ jobs, job_inputs, finished_jobs, lanes }: Tables): string 
       slot_sequence bigint NOT NULL,
       block_sequence bigint NOT NULL
     );
+  `;
+}
+
+/** Consumers and publishers of stores without a WAL, and the id that all objects of the store carry. */
+function createReferences({ streams, consumer_offsets, publisher_marks, store }: Tables): string {
+  return `
+    CREATE TABLE ${consumer_offsets} (
+      stream_id bigint NOT NULL REFERENCES ${streams} ON DELETE CASCADE,
+      reference text COLLATE "C" NOT NULL,
+      stored_offset bigint NOT NULL,
+      PRIMARY KEY (stream_id, reference)
+    ) WITH (fillfactor = 70);
+    CREATE TABLE ${publisher_marks} (
+      stream_id bigint NOT NULL REFERENCES ${streams} ON DELETE CASCADE,
+      reference text COLLATE "C" NOT NULL,
+      publishing_id bigint NOT NULL,
+      marked_offset bigint NOT NULL,
+      PRIMARY KEY (stream_id, reference)
+    ) WITH (fillfactor = 70);
+    ALTER TABLE ${streams} ADD COLUMN publishers bigint NOT NULL DEFAULT 0;
+    CREATE TABLE ${store} (
+      id bytea NOT NULL CHECK (length(id) = 16)
+    );
+    INSERT INTO ${store} VALUES (decode(replace(gen_random_uuid()::text, '-', ''), 'hex'));
   `;
 }

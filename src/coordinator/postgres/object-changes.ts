@@ -1,5 +1,6 @@
 /** Changes of objects: reserved, committed, given up, deleted. */
 import { NONCE_BYTES, parseObjectKey } from '../object-key.ts';
+import { checkTrackingReference } from '../commands/checks.ts';
 import { commitObject } from '../commands/commit-object.ts';
 import { abortObject, advanceFlushed, confirmDeleted, expire, reserveObjects } from '../commands/object-commands.ts';
 import type {
@@ -59,9 +60,21 @@ async function loadForCommit(loader: Loader, { key, runs, truncations = [], wal 
     const isHolding = lockedStreams.has(streamId) && (heldElsewhere.get(streamId) ?? 0) > 0;
     if (isHolding) await loader.loadList(streamId, FAR, FAR);
   }
+  await loadPublishers(loader, runs);
   await loader.lockObjects([...loader.excerpt.objectNumbers(), ...numbersOf([key])]);
   if (wal !== undefined) await loader.lockLanes();
   await loader.readCounter('stream');
+}
+
+async function loadPublishers(loader: Loader, runs: ObjectCommit['runs']): Promise<void> {
+  const named = new Map<number, string[]>();
+  for (const { streamId, publishers = [] } of runs) {
+    if (publishers.length === 0 || !loader.excerpt.lockedStreams.has(streamId)) continue;
+    const references = publishers.map(({ reference }) => reference);
+    for (const reference of references) checkTrackingReference(reference);
+    named.set(streamId, [...(named.get(streamId) ?? []), ...references]);
+  }
+  for (const [streamId, references] of named) await loader.loadPublishers(streamId, references);
 }
 
 export function abort(database: Database, key: string): Promise<boolean> {

@@ -21,6 +21,7 @@ import {
   type ObjectCommit,
   type ObjectDescription,
   type ObjectFilter,
+  type PublisherMark,
   type Reservation,
   type RetentionResult,
   type StreamTotals,
@@ -35,6 +36,7 @@ import { prepareSchema } from './migrate.ts';
 import { abort, advance, commit, confirm, expireAll, reserve } from './object-changes.ts';
 import { classifyKeys, countAll, listJobs, listObjects, objectsToDelete, runsOfObject } from './object-queries.ts';
 import { checkPostgresOptions, type PostgresOptions, type PostgresSettings } from './options.ts';
+import { keepOffsets, publisherMark, readStoreId, trackedOffsets } from './references.ts';
 import { keepRetention } from './retention.ts';
 import { configure, makeStream, removeStream, trim, truncate } from './stream-changes.ts';
 import {
@@ -71,19 +73,22 @@ export async function openPostgresCoordinator(
   const database = new Database({ ...openConnections(settings), tables, schema, resolveTimeout, clock, random });
   try {
     await database.read((session) => prepareSchema(session, schema, tables, migrate));
+    const storeId = await readStoreId(database);
+    return new PostgresCoordinator(storeId, database, random, { ...COORDINATOR_TIMES_DEFAULT, ...times });
   } catch (error) {
     await database.close();
     throw error;
   }
-  return new PostgresCoordinator(database, random, { ...COORDINATOR_TIMES_DEFAULT, ...times });
 }
 
 export class PostgresCoordinator implements Coordinator {
+  readonly storeId: Uint8Array;
   readonly #database: Database;
   readonly #random: Random;
   readonly #times: CoordinatorTimes;
 
-  constructor(database: Database, random: Random, times: CoordinatorTimes) {
+  constructor(storeId: Uint8Array, database: Database, random: Random, times: CoordinatorTimes) {
+    this.storeId = storeId;
     this.#database = database;
     this.#random = random;
     this.#times = times;
@@ -144,6 +149,18 @@ export class PostgresCoordinator implements Coordinator {
 
   streamTotals(streamId: number): Promise<StreamTotals> {
     return streamTotals(this.#database, streamId);
+  }
+
+  storeOffsets(streamId: number, offsets: ReadonlyMap<string, number | undefined>): Promise<void> {
+    return keepOffsets(this.#database, streamId, offsets);
+  }
+
+  trackedOffsets(streamId: number): Promise<Map<string, number>> {
+    return trackedOffsets(this.#database, streamId);
+  }
+
+  publisherMark(streamId: number, reference: string): Promise<PublisherMark | undefined> {
+    return publisherMark(this.#database, streamId, reference);
   }
 
   trim(streamId: number, beforeOffset: number): Promise<Trimmed> {

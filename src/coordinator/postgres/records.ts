@@ -26,6 +26,20 @@ export interface StreamRecord {
   readonly stored_bytes: number;
   readonly snapshot_runs: number;
   readonly tracking_runs: number;
+  readonly publishers: number;
+}
+
+export interface ConsumerRecord {
+  readonly stream_id: number;
+  readonly reference: string;
+  readonly stored_offset: number;
+}
+
+export interface PublisherRecord {
+  readonly stream_id: number;
+  readonly reference: string;
+  readonly publishing_id: number;
+  readonly marked_offset: number;
 }
 
 export interface ObjectRecord {
@@ -95,6 +109,7 @@ export function streamRowOf(record: StreamRecord): StreamRow {
     storedBytes: record.stored_bytes,
     snapshotRuns: record.snapshot_runs,
     trackingRuns: record.tracking_runs,
+    publisherCount: record.publishers,
   };
 }
 
@@ -116,6 +131,7 @@ export function streamRecordOf(stream: StreamRow, nextPosition: number, heldElse
     stored_bytes: stream.storedBytes,
     snapshot_runs: stream.snapshotRuns,
     tracking_runs: stream.trackingRuns,
+    publishers: stream.publisherCount,
   };
 }
 

@@ -4,7 +4,15 @@ import { RUN } from '../state/run-table.ts';
 import { NO_ROW } from '../state/run-table.ts';
 import type { State } from '../state/state.ts';
 import { runKey, type Excerpt } from './excerpt.ts';
-import { jobRecordOf, objectRecordOf, runRecordOf, streamRecordOf, type JobInputRecord } from './records.ts';
+import {
+  type ConsumerRecord,
+  jobRecordOf,
+  objectRecordOf,
+  type PublisherRecord,
+  runRecordOf,
+  streamRecordOf,
+  type JobInputRecord,
+} from './records.ts';
 
 /** The tables whose rows follow from the state, parents before children. */
 export const STATE_TABLES = [
@@ -16,6 +24,8 @@ export const STATE_TABLES = [
   'job_inputs',
   'finished_jobs',
   'lanes',
+  'consumer_offsets',
+  'publisher_marks',
 ] as const;
 export type StateTable = (typeof STATE_TABLES)[number];
 
@@ -49,7 +59,32 @@ export function snapshotOf(excerpt: Excerpt): Snapshot {
         return [String(lane), { lane, slot_sequence: slotSequence, block_sequence: blockSequence }];
       }),
     ),
+    consumer_offsets: consumersOf(state),
+    publisher_marks: publishersOf(state),
   };
+}
+
+function consumersOf(state: State): Rows {
+  const rows: Rows = new Map();
+  for (const { streamId, consumers } of state.streams.values()) {
+    for (const [reference, offset] of consumers) {
+      const record: ConsumerRecord = { stream_id: streamId, reference, stored_offset: offset };
+      rows.set(`${streamId}:${reference}`, record);
+    }
+  }
+  return rows;
+}
+
+function publishersOf(state: State): Rows {
+  const rows: Rows = new Map();
+  for (const { streamId, publishers } of state.streams.values()) {
+    for (const [reference, { publishingId, offset }] of publishers) {
+      const mark = { publishing_id: publishingId, marked_offset: offset };
+      const record: PublisherRecord = { stream_id: streamId, reference, ...mark };
+      rows.set(`${streamId}:${reference}`, record);
+    }
+  }
+  return rows;
 }
 
 function countersOf({ nextStreamId, nextObjectNumber, nextJobId }: State): Rows {

@@ -152,7 +152,7 @@ export function toFoundRun(run: KeyedRun): FoundRun {
 }
 
 /** 0 is no stream's id. */
-function storableId(streamId: number): number {
+export function storableId(streamId: number): number {
   return Number.isSafeInteger(streamId) ? streamId : 0;
 }
 
@@ -161,7 +161,7 @@ function bounded(value: number, most: number = FAR): number {
   return Math.max(0, Math.min(most, Math.floor(value)));
 }
 
-function notFound(streamId: number): MillraceError {
+export function notFound(streamId: number): MillraceError {
   return new MillraceError('ERR_MILLRACE_STREAM_NOT_FOUND', `there is no stream with id ${streamId}`, {
     details: { streamId },
   });

@@ -12,6 +12,9 @@ const NAMES = [
   'job_inputs',
   'finished_jobs',
   'lanes',
+  'consumer_offsets',
+  'publisher_marks',
+  'store',
   /** The one function: the server's clock in milliseconds. */
   'wall_clock',
 ] as const;

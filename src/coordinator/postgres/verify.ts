@@ -17,7 +17,7 @@ export function verify(database: Database): Promise<string[]> {
 }
 
 /** Live runs tile [log start, high watermark), and the sums of a stream are those of its runs. */
-function streamQuestions({ streams, runs, counters }: Tables): string[] {
+function streamQuestions({ streams, runs, counters, publisher_marks }: Tables): string[] {
   const isHeld = 'run.end_offset <= stream.first_offset AND run.first_offset < stream.first_offset';
   const isDense = 'run.records = run.next_offset - run.first_offset';
   const records = `CASE WHEN ${isDense} THEN run.end_offset - run.first_offset ELSE run.records END`;
@@ -54,6 +54,9 @@ function streamQuestions({ streams, runs, counters }: Tables): string[] {
     `SELECT format('stream %s: counts %s, its runs add up to %s', stream.stream_id, ${kept}, ${counted}) AS violation
       FROM ${streams} AS stream LEFT JOIN ${runs} AS run USING (stream_id) GROUP BY stream.stream_id
       HAVING ${kept} IS DISTINCT FROM ${counted}`,
+    `SELECT format('stream %s: counts %s publishers and has %s', stream.stream_id, publishers, count(reference))
+        AS violation FROM ${streams} AS stream LEFT JOIN ${publisher_marks} USING (stream_id) GROUP BY stream.stream_id
+      HAVING publishers <> count(reference)`,
     `SELECT format('stream %s: its id was not handed out', stream_id) AS violation
       FROM ${streams}, ${counters} AS counter WHERE counter.name = 'stream' AND stream_id >= next`,
   ];

@@ -15,6 +15,8 @@ const KEYS: Readonly<Record<StateTable, readonly string[]>> = {
   job_inputs: ['object_number'],
   finished_jobs: ['job_id'],
   lanes: ['lane'],
+  consumer_offsets: ['stream_id', 'reference'],
+  publisher_marks: ['stream_id', 'reference'],
 };
 
 /** Rows of one statement: its text form stays below a few megabytes. */

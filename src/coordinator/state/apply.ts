@@ -4,9 +4,10 @@ import type { FlushedSlot, Truncation } from '../coordinator.ts';
 import { applyJobCommitted } from './apply-job.ts';
 import type { StateEvent } from './event.ts';
 import { countObject, endJob, markCommitted, moveObject, settleObject } from './object-changes.ts';
-import { newObjectRow, newStreamRow } from './rows.ts';
+import { ANSWER_DELETED, ANSWER_REFUSED, newObjectRow, newStreamRow } from './rows.ts';
 import { addRun } from './run-links.ts';
 import type { State } from './state.ts';
+import { markPublishers, storeOffsets } from './references.ts';
 import { appendRun, dropRuns, trimRuns, truncateRuns } from './stream-runs.ts';
 
 type EventOf<Type extends StateEvent['type']> = Extract<StateEvent, { readonly type: Type }>;
@@ -19,6 +20,8 @@ const CHANGES: { readonly [Type in StateEvent['type']]: (state: State, event: Ev
   streamTruncated: truncateStream,
   objectsReserved: reserveObjects,
   objectCommitted: commitObject,
+  offsetsStored: (state, event) => storeOffsets(state.stream(event.streamId), event),
+  publishersMarked: (state, event) => markPublishers(state.stream(event.streamId), event),
   objectsAbandoned: abandonObjects,
   objectsGone: forgetBytes,
   laneAdvanced: (state, { wal }) => advanceLane(state, wal),
@@ -73,14 +76,19 @@ function commitObject(state: State, event: EventOf<'objectCommitted'>): void {
   for (const truncation of event.truncations) {
     truncateStream(state, truncation);
   }
-  let asAsked = !event.relative;
+  let asAsked = !event.relative && event.refused.length === 0;
+  const refused = new Set(event.refused);
   const answer: number[] = [];
-  for (const run of event.runs) {
+  for (const [index, run] of event.runs.entries()) {
     const stream = state.streams.get(run.streamId);
     if (stream === undefined) {
       assert(run.streamId < state.nextStreamId, 'a run of an unknown stream is of a deleted one');
       asAsked = false;
-      answer.push(-1);
+      answer.push(ANSWER_DELETED);
+      continue;
+    }
+    if (refused.has(index)) {
+      answer.push(ANSWER_REFUSED);
       continue;
     }
     answer.push(run.firstOffset);

@@ -2,7 +2,7 @@
  * What happened, as the manifest log keeps it. An event names results, never intentions: applying it needs no clock, no
  * randomness and no judgement, and two readers that apply the same events hold the same state.
  */
-import type { CommitRun, FlushedSlot, Truncation } from '../coordinator.ts';
+import type { CommitRun, FlushedSlot, PublisherMark, Truncation } from '../coordinator.ts';
 import type { JobKind } from '../job.ts';
 import type { StreamConfig } from '../../record/stream-config.ts';
 
@@ -50,7 +50,34 @@ export interface ObjectCommitted {
   readonly truncations: readonly Truncation[];
   /** With their final offsets. Runs of streams that no longer exist add dead bytes and are listed all the same. */
   readonly runs: readonly CommitRun[];
+  /** Indexes of those runs that add dead bytes because a publisher of theirs had moved on. */
+  readonly refused: readonly number[];
   readonly wal: FlushedSlot | undefined;
+}
+
+export interface ConsumerOffset {
+  readonly reference: string;
+  readonly offset: number;
+}
+
+/** Consumers came to these offsets, or were forgotten. */
+export interface OffsetsStored {
+  readonly type: 'offsetsStored';
+  readonly streamId: number;
+  readonly stored: readonly ConsumerOffset[];
+  readonly removed: readonly string[];
+}
+
+export interface MarkedPublisher extends PublisherMark {
+  readonly reference: string;
+}
+
+/** Publishers' records were committed; others were forgotten to make room. */
+export interface PublishersMarked {
+  readonly type: 'publishersMarked';
+  readonly streamId: number;
+  readonly marks: readonly MarkedPublisher[];
+  readonly forgotten: readonly string[];
 }
 
 /** Reservations given up or expired: their objects are to be deleted. */
@@ -135,6 +162,8 @@ export type StateEvent =
   | StreamDeleted
   | ObjectsReserved
   | ObjectCommitted
+  | OffsetsStored
+  | PublishersMarked
   | ObjectsAbandoned
   | LaneAdvanced
   | StreamTrimmed

@@ -1,4 +1,5 @@
 /** What always holds, checked from the rows up: sums are computed again, lists walked both ways. */
+import { PUBLISHERS_MAX, REFERENCES_MAX } from '../../limits/limits.ts';
 import type { ObjectState } from '../coordinator.ts';
 import type { ObjectRow, StreamRow } from './rows.ts';
 import { isBelow, recordsOf } from './run-links.ts';
@@ -66,7 +67,14 @@ function checkStream(state: State, stream: StreamRow, inStreams: Set<number>, fo
   }
   const end = expected ?? stream.firstOffset;
   if (end !== stream.nextOffset) found.push(`${where}: runs end at ${end}, the high watermark is ${stream.nextOffset}`);
-  compareSums(where, stream, { ...sums, ...marks }, found);
+  compareSums(where, stream, { ...sums, ...marks, publisherCount: stream.publishers.size }, found);
+  checkReferences(stream, found);
+}
+
+function checkReferences({ streamId, consumers, publishers }: StreamRow, found: string[]): void {
+  const where = `stream ${streamId}`;
+  if (consumers.size > REFERENCES_MAX) found.push(`${where}: ${consumers.size} consumers are too many`);
+  if (publishers.size > PUBLISHERS_MAX) found.push(`${where}: ${publishers.size} publishers are too many`);
 }
 
 function compareSums(

@@ -1,5 +1,5 @@
 /** Rows of the coordinator's state other than runs. Only `apply` changes them. */
-import type { ObjectState } from '../coordinator.ts';
+import type { ObjectState, PublisherMark } from '../coordinator.ts';
 import type { JobKind } from '../job.ts';
 import type { StreamConfig } from '../../record/stream-config.ts';
 import { NO_ROW } from './run-table.ts';
@@ -28,6 +28,12 @@ export interface StreamRow {
   /** Live runs, held ones too, that begin with a snapshot; and those with tracking bytes. */
   snapshotRuns: number;
   trackingRuns: number;
+  /** Offsets of consumers by reference; those below the log start count as gone. */
+  readonly consumers: Map<string, number>;
+  /** By reference. */
+  readonly publishers: Map<string, PublisherMark>;
+  /** How many publishers there are, loaded or not. */
+  publisherCount: number;
 }
 
 export function newStreamRow(streamId: number, name: string, config: StreamConfig): StreamRow {
@@ -47,8 +53,14 @@ export function newStreamRow(streamId: number, name: string, config: StreamConfi
     storedBytes: 0,
     snapshotRuns: 0,
     trackingRuns: 0,
+    consumers: new Map(),
+    publishers: new Map(),
+    publisherCount: 0,
   };
 }
+
+export const ANSWER_DELETED = -1;
+export const ANSWER_REFUSED = -2;
 
 export interface ObjectRow {
   readonly number: number;
@@ -72,8 +84,8 @@ export interface ObjectRow {
   firstRun: number;
   lastRun: number;
   /**
-   * First offsets that the commit answered, -1 for runs of deleted streams; `undefined` when it answered what was
-   * asked, so that the usual case keeps nothing.
+   * First offsets that the commit answered, `ANSWER_DELETED` for runs of deleted streams and `ANSWER_REFUSED` for refused
+   * ones; `undefined` when it answered what was asked, so that the usual case keeps nothing.
    */
   answer: readonly number[] | undefined;
 }
