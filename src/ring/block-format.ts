@@ -34,7 +34,8 @@ const BLOCK_SEQUENCE = 40;
 const POSITION = 48;
 const PAYLOAD_BYTES = 52;
 const WRITE_START = 56;
-const RESERVED = 60;
+/** A field that is 0 in this version. */
+export const BLOCK_RESERVED = 60;
 
 /** What identifies a block: compared field by field with what its place requires. */
 export interface BlockHeader {
@@ -62,7 +63,7 @@ export function writeBlockHeader(view: DataView, at: number, block: ProducedBloc
   writeUint64(view, at + BLOCK_SEQUENCE, block.blockSequence);
   view.setUint32(at + POSITION, block.position, true);
   view.setUint32(at + PAYLOAD_BYTES, block.payloadBytes, true);
-  view.setUint32(at + RESERVED, 0, true);
+  view.setUint32(at + BLOCK_RESERVED, 0, true);
 }
 
 /** Writes the WAL worker's part: first where the write begins, then, over the result, the checksum. */

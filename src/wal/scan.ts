@@ -5,6 +5,7 @@ import {
   BLOCK_CHECKED_FROM,
   BLOCK_HEADER_BYTES,
   BLOCK_MAGIC,
+  BLOCK_RESERVED,
   BLOCK_VERSION,
   blockBytes,
   blockSeed,
@@ -38,6 +39,7 @@ export function blockAt(bytes: Uint8Array, position: number, identity: ScanIdent
   if (header.version < BLOCK_VERSION || header.lane !== identity.lane) return undefined;
   if (header.position !== position || end > bytes.byteLength) return undefined;
   if (Number.isNaN(slotSequence) || Number.isNaN(blockSequence) || writeStart > position) return undefined;
+  if (header.version === BLOCK_VERSION && view.getUint32(position + BLOCK_RESERVED, true) !== 0) return undefined;
   if (!bytesEqual(header.storeId, identity.storeId)) return undefined;
   const seed = blockSeed(slotSequence, position);
   if (xxh64(bytes.subarray(position + BLOCK_CHECKED_FROM, end), seed) !== header.checksum) return undefined;
