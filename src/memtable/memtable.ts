@@ -48,8 +48,8 @@ export class Memtable {
   }
 
   /**
-   * The stream goes on at `nextOffset` under `epoch`; the frame that says so lies at `position`. Until it is flushed, offsets from
-   * there on that segments still hold are void.
+   * The stream goes on at `nextOffset` under `epoch`; the frame that says so lies at `position`. Until it is flushed,
+   * offsets from there on that segments still hold are void.
    */
   truncate(streamId: number, nextOffset: number, epoch: number, position: number): void {
     this.#streams.get(streamId)?.truncate(nextOffset);
@@ -68,6 +68,11 @@ export class Memtable {
       if (epoch > storedEpoch) limit = Math.min(limit, nextOffset);
     }
     return limit;
+  }
+
+  /** Whether the stream, or any, has a truncation that is in no segment yet. */
+  hasTruncations(streamId?: number): boolean {
+    return streamId === undefined ? this.#truncations.size > 0 : this.#truncations.has(streamId);
   }
 
   #enlist(streamId: number, index: StreamIndex, slotSequence: number): void {
@@ -121,8 +126,8 @@ export class Memtable {
   }
 
   /**
-   * User records and bytes of the stream in frames before `durableEnd`, without those that segments hold: what lies below
-   * their end in an epoch that they know.
+   * User records and bytes of the stream in frames before `durableEnd`, without those that segments hold: what lies
+   * below their end in an epoch that they know.
    */
   totals(
     streamId: number,

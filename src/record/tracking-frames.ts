@@ -28,8 +28,8 @@ export function frameContent(entries: readonly TrackingEntry[]): Uint8Array {
 }
 
 /**
- * What the frame says about tracking, in order; nothing for a frame without tracking or with damaged tracking. A truncation
- * says that the stream was cut.
+ * What the frame says about tracking, in order; nothing for a frame without tracking or with damaged tracking. A
+ * truncation says that the stream was cut.
  */
 export function trackingIn(view: DataView, at: number, header: FrameHeader): TrackingEntry[] {
   const content = at + FRAME_HEADER_BYTES;

@@ -62,8 +62,8 @@ export class TrackingState {
   }
 
   /**
-   * The stream was truncated and goes on at `nextOffset`: consumers beyond it go back to its end, and publishers whose last
-   * record is cut are forgotten, for a mark must never outlive its record.
+   * The stream was truncated and goes on at `nextOffset`: consumers beyond it go back to its end, and publishers whose
+   * last record is cut are forgotten, for a mark must never outlive its record.
    */
   cut(nextOffset: number): void {
     for (const [reference, offset] of this.#offsets) {

@@ -1,6 +1,7 @@
 /** Keeps house: trims by retention, ends what has expired, and deletes objects whose grace has passed. */
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { ObjectStore } from '../object/object-store.ts';
+import type { Trimming } from './trimming.ts';
 
 /** Idle streams age too, so retention runs on a timer and not only when something is written. */
 const INTERVAL = 10_000;
@@ -10,12 +11,14 @@ const DELETE_AT_ONCE = 1_000;
 export class Janitor {
   readonly #coordinator: Coordinator;
   readonly #objects: ObjectStore;
+  readonly #trimming: Trimming;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
 
-  constructor(coordinator: Coordinator, objects: ObjectStore) {
+  constructor(coordinator: Coordinator, objects: ObjectStore, trimming: Trimming) {
     this.#coordinator = coordinator;
     this.#objects = objects;
+    this.#trimming = trimming;
   }
 
   start(): void {
@@ -37,10 +40,7 @@ export class Janitor {
 
   /** One round, whatever the timer says. */
   async round(): Promise<void> {
-    for (;;) {
-      const { more } = await this.#coordinator.enforceRetention();
-      if (!more) break;
-    }
+    await this.#trimming.enforce();
     await this.#coordinator.expire();
     const keys = await this.#coordinator.objectsToDelete(DELETE_AT_ONCE);
     if (keys.length === 0) return;

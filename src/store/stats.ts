@@ -4,6 +4,7 @@ import type { CoordinatorStats } from '../coordinator/coordinator.ts';
 import type { FlushCounters } from '../flush/scheduler.ts';
 import type { RecoveryReport } from '../wal/recovery.ts';
 import type { StoreParts } from './parts.ts';
+import type { TrackingStats } from './trackers.ts';
 
 export interface StoreStats {
   /** The coordinator's counts of streams, runs and objects. */
@@ -32,6 +33,8 @@ export interface StoreStats {
       }
     | undefined;
   readonly flush: Readonly<FlushCounters> | undefined;
+  /** Consumer offsets and publishers. */
+  readonly tracking: TrackingStats | undefined;
   readonly compaction: Readonly<CompactionCounters> | undefined;
   /** What opening found in the WAL. */
   readonly recovery: RecoveryReport | undefined;
@@ -54,6 +57,7 @@ export async function statsOf(parts: StoreParts): Promise<StoreStats> {
       failure: writer.lane.failure?.code,
     },
     flush: writer && { ...writer.flush.counters },
+    tracking: writer?.trackers.stats(),
     compaction: parts.compaction && { ...parts.compaction.counters },
     recovery,
   };

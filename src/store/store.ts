@@ -11,6 +11,7 @@ import { Truncations } from '../stream/truncations.ts';
 import { Janitor } from './janitor.ts';
 import type { StoreParts } from './parts.ts';
 import { type StoreStats, statsOf } from './stats.ts';
+import { Trimming } from './trimming.ts';
 import { verifyStore, type VerifyReport } from './verify.ts';
 import type { WriterSide } from './writer-side.ts';
 
@@ -24,6 +25,8 @@ export class Store implements AsyncDisposable {
   /** The last opening or deletion of each name that is under way. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #context: StreamContext;
+  /** Absent in a read-only store, like the janitor. */
+  readonly #trimming: Trimming | undefined;
   readonly #janitor: Janitor | undefined;
   readonly #refresh: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
@@ -32,8 +35,9 @@ export class Store implements AsyncDisposable {
   constructor(parts: StoreParts) {
     this.#parts = parts;
     this.#segments = new SegmentAccess(parts.objects, parts.storeId, parts.settings.cacheBytes);
+    this.#trimming = parts.writer && trimmingOf(parts, parts.writer);
     this.#context = this.#makeContext();
-    if (parts.writer === undefined) {
+    if (this.#trimming === undefined) {
       this.#refresh = setInterval(() => {
         parts.coordinator.refresh().then(
           () => {
@@ -44,7 +48,7 @@ export class Store implements AsyncDisposable {
       }, REFRESH_INTERVAL);
       this.#refresh.unref();
     } else {
-      this.#janitor = new Janitor(parts.coordinator, parts.objects);
+      this.#janitor = new Janitor(parts.coordinator, parts.objects, this.#trimming);
       this.#janitor.start();
       if (parts.settings.compactInBackground) parts.compaction?.start();
     }
@@ -88,8 +92,8 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Runs compaction until nothing is due: retention, merges, key compaction, deadlines, deletion of what nobody reads any
-   * more. `stream`: only objects that hold it. `force`: whatever their ages and ratios.
+   * Runs compaction until nothing is due: retention, merges, key compaction, deadlines, deletion of what nobody reads
+   * any more. `stream`: only objects that hold it. `force`: whatever their ages and ratios.
    */
   async compact(request: CompactRequest = {}): Promise<CompactSummary> {
     this.#check();
@@ -143,6 +147,8 @@ export class Store implements AsyncDisposable {
       await this.#janitor?.stop();
       await this.#parts.compaction?.stop();
       await writer?.close();
+      // The last commits may have let retention go to work.
+      await this.#trimming?.exclusively(() => Promise.resolve());
     } finally {
       await closePool();
       await coordinator.close();
@@ -213,7 +219,8 @@ export class Store implements AsyncDisposable {
       userBytes: 0,
       trackingBytes: 0,
     };
-    const tracker = writer && (await writer.trackers.open(state, this.#segments, recovered?.tracking ?? []));
+    const tracker =
+      writer && (await writer.trackers.open(description.name, state, this.#segments, recovered?.tracking ?? []));
     return new Stream(description, state, this.#context, tracker);
   }
 
@@ -246,7 +253,8 @@ export class Store implements AsyncDisposable {
         ...(lane?.memtable.totals(streamId, stored, lane.durableEnd) ?? { records: 0, userBytes: 0 }),
         voidFrom: lane?.memtable.segmentLimit(streamId, stored.epoch) ?? Infinity,
       }),
-      flush: () => this.flush(),
+      trim: (streamId, beforeOffset) => this.#requireTrimming().trim(streamId, beforeOffset),
+      whileUntrimmed: (work) => this.#requireTrimming().exclusively(work),
       configured: ({ streamId, config }) => {
         if (config.compression === 'lz4') compression.delete(streamId);
         else compression.set(streamId, config.compression);
@@ -258,6 +266,12 @@ export class Store implements AsyncDisposable {
     if (this.#closing !== undefined) throw new MillraceError('ERR_MILLRACE_CLOSED', 'the store was closed');
   }
 
+  #requireTrimming(): Trimming {
+    this.#writer();
+    assert(this.#trimming !== undefined, 'a writable store trims');
+    return this.#trimming;
+  }
+
   #writer(): WriterSide {
     const { writer } = this.#parts;
     if (writer === undefined) {
@@ -265,4 +279,20 @@ export class Store implements AsyncDisposable {
     }
     return writer;
   }
+}
+
+/** Every commit may have brought more than retention keeps. */
+function trimmingOf({ coordinator, clock }: StoreParts, writer: WriterSide): Trimming {
+  const trimming = new Trimming({
+    coordinator,
+    clock,
+    hasTruncations: (streamId) => writer.lane.memtable.hasTruncations(streamId),
+    flush: () => writer.flushAll(),
+    trimmed: (streamId, firstOffset) => writer.trackers.trimmed(streamId, firstOffset),
+  });
+  writer.onCommitted = () => {
+    // What fails now is tried again by the janitor.
+    trimming.enforce().catch(() => undefined);
+  };
+  return trimming;
 }

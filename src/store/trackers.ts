@@ -10,12 +10,33 @@ import { loadTracking } from '../stream/tracking-loader.ts';
 import type { TrackingSettings } from '../stream/tracking-policy.ts';
 import { StreamTracker, type TrackerHost, type TrackerStats } from '../stream/tracker.ts';
 
+interface OpenTracker {
+  readonly name: string;
+  readonly stream: WritableStreamState;
+  readonly tracker: StreamTracker;
+}
+
+/** Of all open streams together. */
+export interface TrackingStats {
+  /** Sums over the streams. */
+  readonly references: number;
+  readonly publishers: number;
+  readonly deltas: number;
+  readonly snapshots: number;
+  readonly bytes: number;
+  /** The largest of any stream: milliseconds that a delta gathers, and tracking as a share of recent bytes. */
+  readonly interval: number;
+  readonly share: number;
+  /** By name, those with any tracking. */
+  readonly streams: Readonly<Record<string, TrackerStats>>;
+}
+
 export class Trackers {
   readonly #coordinator: Coordinator;
   readonly #lane: () => Lane;
   readonly #clock: Clock;
   readonly #settings: TrackingSettings;
-  readonly #open = new Map<number, { readonly stream: WritableStreamState; readonly tracker: StreamTracker }>();
+  readonly #open = new Map<number, OpenTracker>();
 
   constructor(coordinator: Coordinator, lane: () => Lane, clock: Clock, settings: TrackingSettings) {
     this.#coordinator = coordinator;
@@ -26,6 +47,7 @@ export class Trackers {
 
   /** `recovered`: what the WAL held of the stream when the store was opened. */
   async open(
+    name: string,
     stream: WritableStreamState,
     segments: SegmentAccess,
     recovered: readonly TrackingEntry[],
@@ -44,7 +66,7 @@ export class Trackers {
       },
     };
     const tracker = new StreamTracker(state, stream, host, debt);
-    this.#open.set(stream.streamId, { stream, tracker });
+    this.#open.set(stream.streamId, { name, stream, tracker });
     return tracker;
   }
 
@@ -82,7 +104,21 @@ export class Trackers {
     for (const { tracker } of this.#open.values()) tracker.discard();
   }
 
-  stats(): Map<number, TrackerStats> {
-    return new Map([...this.#open].map(([streamId, { tracker }]) => [streamId, tracker.stats()]));
+  stats(): TrackingStats {
+    const total = { references: 0, publishers: 0, deltas: 0, snapshots: 0, bytes: 0, interval: 0, share: 0 };
+    const streams: [string, TrackerStats][] = [];
+    for (const { name, tracker } of this.#open.values()) {
+      const stats = tracker.stats();
+      if (stats.references + stats.publishers + stats.bytes === 0) continue;
+      streams.push([name, stats]);
+      total.references += stats.references;
+      total.publishers += stats.publishers;
+      total.deltas += stats.deltas;
+      total.snapshots += stats.snapshots;
+      total.bytes += stats.bytes;
+      total.interval = Math.max(total.interval, stats.interval);
+      total.share = Math.max(total.share, stats.share);
+    }
+    return { ...total, streams: Object.fromEntries(streams) };
   }
 }

@@ -47,6 +47,8 @@ export class WriterSide {
   readonly lane: Lane;
   readonly flush: FlushScheduler;
   readonly trackers: Trackers;
+  /** Called when a filling is committed. The store sets it. */
+  onCommitted: () => void = () => undefined;
   readonly #options: WriterSideOptions;
   readonly #wal: WalThread;
   /** When the current filling is flushed although it is not full. */
@@ -68,6 +70,7 @@ export class WriterSide {
       relative: false,
       committed: (slot) => {
         this.lane.release(slot.slotSequence);
+        this.onCommitted();
       },
       failed: (error) => {
         this.fail(error);

@@ -106,8 +106,8 @@ export class FrameAppender {
   }
 
   /**
-   * Writes a frame without records: tracking, or a truncation. `content` follows its header. Returns false, with nothing
-   * changed, when the ring is full.
+   * Writes a frame without records: tracking, or a truncation. `content` follows its header. Returns false, with
+   * nothing changed, when the ring is full.
    */
   appendControl(
     stream: WritableStreamState,

@@ -12,7 +12,13 @@ import { BLOCK_HEADER_BYTES } from '../ring/block-format.ts';
 import type { Doorbell } from '../ring/doorbell.ts';
 import { blockPayloadMax, logPosition, type RingGeometry, slotBase } from '../ring/geometry.ts';
 import { type LaneIdentity, type LaneStart, RingProducer, type SealedSlot } from '../ring/producer.ts';
-import { FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FRAME_KIND, RECORD_HEADER_BYTES, recordBytes } from '../record/frame-format.ts';
+import {
+  FRAME_ALIGNMENT,
+  FRAME_HEADER_BYTES,
+  FRAME_KIND,
+  RECORD_HEADER_BYTES,
+  recordBytes,
+} from '../record/frame-format.ts';
 import type { FrameHeader } from '../record/frame-reader.ts';
 import type { RecordInput, RecordValue } from '../record/record-input.ts';
 import { checkRecord, checkTimestamp, isBareValue, keyBytes, valueRoom } from '../record/record-input.ts';

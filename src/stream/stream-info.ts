@@ -1,4 +1,6 @@
-/** What a stream holds, counted exactly at any moment: in segments, in the ring, and minus what a truncation has voided. */
+/**
+ * What a stream holds, counted exactly at any moment: in segments, in the ring, and minus what a truncation has voided.
+ */
 import type { Coordinator, FoundRun, StreamTotals } from '../coordinator/coordinator.ts';
 import type { StreamConfig, StreamDescription } from '../record/stream-config.ts';
 import type { SegmentAccess } from './segment-access.ts';
@@ -93,8 +95,9 @@ export async function streamInfo(
 }
 
 /**
- * What `totals` count though it cannot be read: records that a truncation in the ring has voided, and those below the log
- * start of a run in which not every offset has a record. `undefined`: the stream has changed meanwhile, count again.
+ * What `totals` count though it cannot be read: records that a truncation in the ring has voided, and those below the
+ * log start of a run in which not every offset has a record. `undefined`: the stream has changed meanwhile, count
+ * again.
  */
 async function excessOf(
   { coordinator, segments }: InfoSource,

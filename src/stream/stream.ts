@@ -26,8 +26,10 @@ export interface StreamContext extends BatchSource, InfoSource {
   readonly segments: SegmentAccess;
   /** The writing side; throws a coded error when the store takes no appends. */
   writer(): Lane;
-  /** Moves everything acknowledged so far into segments. */
-  flush(): Promise<void>;
+  /** Moves the log start up to `beforeOffset`, which has been appended. */
+  trim(streamId: number, beforeOffset: number): Promise<void>;
+  /** Runs `work` while no log start moves. */
+  whileUntrimmed<T>(work: () => Promise<T>): Promise<T>;
   /** A stream's config has changed. */
   configured(stream: StreamDescription): void;
   /** A stream goes on at `nextOffset`. */
@@ -159,12 +161,9 @@ export class Stream {
   /** Removes the records below `beforeOffset`. They are unreadable at once; their bytes go with compaction. */
   async trim(beforeOffset: number): Promise<void> {
     checkOffset(beforeOffset);
-    const { streamId } = this.#description;
     this.#writer();
     if (beforeOffset > this.#state.nextOffset) throw this.#outOfRange(beforeOffset, this.#state.nextOffset);
-    const { nextOffset } = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
-    if (beforeOffset > nextOffset) await this.#context.flush();
-    await this.#context.coordinator.trim(streamId, beforeOffset);
+    await this.#context.trim(this.#description.streamId, beforeOffset);
   }
 
   /**
@@ -173,14 +172,18 @@ export class Stream {
    * `ERR_MILLRACE_STREAM_TRUNCATED`. Resolves when durable.
    */
   async truncate({ after }: { readonly after: number }): Promise<void> {
-    const lane = this.#writer();
+    this.#writer();
     const nextOffset = after + 1;
     checkOffset(nextOffset);
+    await this.#context.whileUntrimmed(() => this.#truncate(nextOffset));
+  }
+
+  async #truncate(nextOffset: number): Promise<void> {
     const { streamId } = this.#description;
     const { firstOffset } = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
-    if (nextOffset < firstOffset) throw this.#outOfRange(after, firstOffset - 1);
+    if (nextOffset < firstOffset) throw this.#outOfRange(nextOffset, firstOffset);
     const forget = [...this.#publishers.values()].map((publisher) => publisher.claimsToForget());
-    await lane.truncate(this.#state, nextOffset, () => {
+    await this.#writer().truncate(this.#state, nextOffset, () => {
       this.#context.truncated(streamId, nextOffset);
       this.#tracker?.cut(nextOffset);
       for (const forgetClaims of forget) forgetClaims();
@@ -193,11 +196,11 @@ export class Stream {
    * backwards.
    */
   async storeOffset(reference: string, offset: number, options: { readonly durable?: boolean } = {}): Promise<void> {
-    this.#writer();
+    const tracker = this.#requireTracker();
     checkReference(reference);
     checkOffset(offset);
     if (offset >= this.#state.nextOffset) throw this.#outOfRange(offset, this.#state.nextOffset - 1);
-    await this.#requireTracker().store(reference, offset, options.durable ?? false);
+    await tracker.store(reference, offset, options.durable ?? false);
   }
 
   /** The offset stored for a consumer; `undefined` when there is none. */
@@ -210,9 +213,8 @@ export class Stream {
 
   /** Forgets a consumer. Returns false when there is none of that name. */
   async deleteOffset(reference: string, options: { readonly durable?: boolean } = {}): Promise<boolean> {
-    this.#writer();
-    checkReference(reference);
     const tracker = this.#requireTracker();
+    checkReference(reference);
     if (tracker.offset(reference) === undefined) return false;
     await tracker.store(reference, undefined, options.durable ?? false);
     return true;
@@ -343,8 +345,10 @@ export class Stream {
     return (await loadTracking(coordinator, segments, this.#description.streamId, [])).state;
   }
 
+  /** Throws what appends would: an offset stored now could never become durable. */
   #requireTracker(): StreamTracker {
-    this.#writer();
+    const { failure } = this.#writer();
+    if (failure !== undefined) throw failure;
     assert(this.#tracker !== undefined, 'a writable stream has a tracker');
     return this.#tracker;
   }

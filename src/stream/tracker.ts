@@ -1,7 +1,7 @@
 /**
  * A stream's consumer offsets and publishers on the writing side. Stored offsets gather in memory, last write wins, and
- * reach the log as one delta when the policy lets them; publishers reach it inside their records' frames. `state` is what
- * the log says up to its last frame, never more: a snapshot of it claims nothing that a crash could lose.
+ * reach the log as one delta when the policy lets them; publishers reach it inside their records' frames. `state` is
+ * what the log says up to its last frame, never more: a snapshot of it claims nothing that a crash could lose.
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
@@ -34,7 +34,7 @@ export interface TrackerHost {
 export interface TrackerStats {
   /** Milliseconds that the last delta gathered: what a crash could have lost. */
   readonly interval: number;
-  /** Tracking as a share of recent user bytes. */
+  /** Tracking as a share of the bytes written lately: 0 to 1. */
   readonly share: number;
   readonly references: number;
   readonly publishers: number;
@@ -151,8 +151,8 @@ export class StreamTracker {
   }
 
   /**
-   * The whole state, when what came since the last snapshot outweighs it or takes too many reads; `undefined` otherwise.
-   * Called as a filling ends, so that the snapshot holds what that filling and all before it say.
+   * The whole state, when what came since the last snapshot outweighs it or takes too many reads; `undefined`
+   * otherwise. Called as a filling ends, so that the snapshot holds what that filling and all before it say.
    */
   takeSnapshot(): Uint8Array | undefined {
     if (!this.#unsnapshotted.endFilling()) return undefined;

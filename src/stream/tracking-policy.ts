@@ -43,11 +43,10 @@ export class RecentBytes {
     return this.#tracking + bytes <= budget * this.#user;
   }
 
-  /** Tracking as a share of user bytes; 0 when there is no tracking. */
+  /** Tracking as a share of all bytes; 0 when there are none. */
   share(now: number): number {
     this.#fade(now);
-    if (this.#tracking === 0) return 0;
-    return this.#user === 0 ? Infinity : this.#tracking / this.#user;
+    return this.#tracking === 0 ? 0 : this.#tracking / (this.#tracking + this.#user);
   }
 
   #fade(now: number): void {

@@ -1,6 +1,6 @@
 /**
- * What found the ring full, and what came behind it: everything enters the log in the order of its call. Values stay with
- * the caller until there is room.
+ * What found the ring full, and what came behind it: everything enters the log in the order of its call. Values stay
+ * with the caller until there is room.
  */
 
 export interface Settle {

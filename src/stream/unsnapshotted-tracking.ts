@@ -1,6 +1,6 @@
 /**
- * What a stream's tracking has come to since its last snapshot, as opening the stream would have to read it: of each run
- * the last entry of each reference. Decides when a snapshot is the shorter way to say it.
+ * What a stream's tracking has come to since its last snapshot, as opening the stream would have to read it: of each
+ * run the last entry of each reference. Decides when a snapshot is the shorter way to say it.
  */
 import { TRACKING_RUNS_MAX } from '../limits/limits.ts';
 import type { TrackingDebt } from './tracking-loader.ts';

@@ -112,7 +112,7 @@ class Model {
 
   #checkTotals(streamId: number, entries: readonly Entry[], first: number, durable: number): void {
     const kept = entries.slice(first, Math.max(first, durable));
-    assert.deepEqual(this.lane.memtable.totals(streamId, 0, this.lane.durableEnd), {
+    assert.deepEqual(this.lane.memtable.totals(streamId, { nextOffset: 0, epoch: 0 }, this.lane.durableEnd), {
       records: kept.length,
       userBytes: kept.reduce((sum, { value }) => sum + value.length, 0),
     });
@@ -195,10 +195,10 @@ describe('a memtable', () => {
     const lane = await SteppedLane.open(new MemoryFileSystem());
     lane.batch(1, 'a', 'b', 'c');
     assert.equal(lane.memtable.segmentLimit(1), Infinity);
-    lane.memtable.truncate(1, 2, lane.durableEnd);
+    lane.memtable.truncate(1, 2, 1, lane.durableEnd);
     assert.equal(lane.memtable.segmentLimit(1), 2);
     assert.equal(lane.memtable.durableNextOffset(1, lane.durableEnd), 2);
-    lane.memtable.truncate(1, 1, lane.durableEnd);
+    lane.memtable.truncate(1, 1, 2, lane.durableEnd);
     assert.equal(lane.memtable.segmentLimit(1), 1);
     assert.equal(lane.memtable.segmentLimit(2), Infinity);
     lane.memtable.dropThrough(0);
@@ -210,7 +210,7 @@ describe('a memtable', () => {
     for (const value of ['a', 'bb', 'ccc']) lane.append(1, value);
     lane.producer.closeBlock();
     lane.drain();
-    lane.memtable.truncate(1, 2, lane.durableEnd);
+    lane.memtable.truncate(1, 2, 1, lane.durableEnd);
     const bytes = lane.memtable.read(1, 0, lane.durableEnd, 1e6);
     assert.ok(bytes !== undefined);
     const batch = RecordBatch.decode(bytes, { name: 'memtable', baseOffset: 0 }, 0, Infinity);
@@ -218,6 +218,6 @@ describe('a memtable', () => {
       [...batch].map(({ value }) => String(value)),
       ['a', 'bb'],
     );
-    assert.deepEqual(lane.memtable.totals(1, 0, lane.durableEnd), { records: 2, userBytes: 3 });
+    assert.deepEqual(lane.memtable.totals(1, { nextOffset: 0, epoch: 0 }, lane.durableEnd), { records: 2, userBytes: 3 });
   });
 });

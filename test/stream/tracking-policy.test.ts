@@ -159,8 +159,8 @@ test('past bytes fade, tracking and user bytes alike, and a clock that stands st
   const recent = new RecentBytes(0);
   assert.equal(recent.share(0), 0);
   recent.addTracking(0, 10);
-  assert.equal(recent.share(0), Infinity);
-  recent.addUser(0, 100);
+  assert.equal(recent.share(0), 1);
+  recent.addUser(0, 90);
   assert.equal(recent.share(0), 0.1);
   assert.ok(Math.abs(recent.share(1_000_000) - 0.1) < 1e-9);
   recent.addUser(1_000_000, 100);

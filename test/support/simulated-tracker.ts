@@ -24,7 +24,7 @@ interface Timer {
 const LENGTH_BYTES = 4;
 
 export class SimulatedTracker {
-  readonly clock = new ManualClock(1_000_000);
+  readonly clock: ManualClock = new ManualClock(1_000_000);
   readonly stream: WritableStreamState = newStream(1);
   readonly tracker: StreamTracker;
   readonly log: LoggedTracking[] = [];
