@@ -39,7 +39,11 @@ export async function open(options: string | OpenOptions): Promise<Store> {
   const settings = settingsOf(options);
   await loadChecksum();
   const fileSystem = new NodeFileSystem();
-  if (settings.readOnly) return openReadOnly(fileSystem, settings);
+  if (settings.readOnly) {
+    return openReadOnly(fileSystem, settings).catch((error: unknown) => {
+      throw openFailure(settings.dir, error);
+    });
+  }
   const prepared = prepareDirectory(fileSystem, settings.dir);
   const { paths } = prepared;
   let lock: StoreLock | undefined;

@@ -5,7 +5,7 @@ import { unpackError } from '../errors/millrace-error.ts';
 import type { CompactionRunner, RewriteJob, RewriteResult } from '../compaction/rewrite-job.ts';
 import type { FlushedSegment, FlushJob } from '../flush/flush-job.ts';
 import type { JobAnswer, JobRunner } from '../flush/job-runner.ts';
-import { workerFiles } from '../thread/worker-files.ts';
+import { WORKER_ARGUMENTS, workerFiles } from '../thread/worker-files.ts';
 
 /** Idle workers end after this; the next job starts new ones. */
 const IDLE_TIMEOUT = 30_000;
@@ -36,6 +36,7 @@ export class WorkerPool implements JobRunner, CompactionRunner {
 function startPool(threads: number): Piscina {
   return new Piscina({
     filename: fileURLToPath(workerFiles.pool),
+    execArgv: WORKER_ARGUMENTS,
     name: 'run',
     minThreads: 0,
     maxThreads: threads,

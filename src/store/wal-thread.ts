@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import { MillraceError, unpackError } from '../errors/millrace-error.ts';
 import { Doorbell } from '../ring/doorbell.ts';
 import type { WalReply, WalRequest, WalWorkerData } from '../wal/messages.ts';
-import { workerFiles } from '../thread/worker-files.ts';
+import { WORKER_ARGUMENTS, workerFiles } from '../thread/worker-files.ts';
 
 export interface WalThreadObserver {
   ready(mode: 'direct' | 'buffered'): void;
@@ -21,7 +21,7 @@ export class WalThread {
   constructor(data: WalWorkerData, observer: WalThreadObserver) {
     this.#observer = observer;
     this.#doorbell = new Doorbell(data.doorbell);
-    this.#worker = new Worker(workerFiles.wal, { workerData: data, name: 'millrace-wal' });
+    this.#worker = new Worker(workerFiles.wal, { workerData: data, name: 'millrace-wal', execArgv: WORKER_ARGUMENTS });
     this.#worker.on('message', (reply: WalReply) => {
       this.#receive(reply);
     });

@@ -10,3 +10,6 @@ export const workerFiles: WorkerFiles = {
   wal: new URL('../../workers/wal.worker.js', import.meta.url),
   pool: new URL('../../workers/pool.worker.js', import.meta.url),
 };
+
+/** Workers inherit none of the process's own flags: `--input-type`, for one, is refused for a file and ends the worker. */
+export const WORKER_ARGUMENTS: string[] = [];
