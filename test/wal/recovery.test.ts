@@ -1,12 +1,13 @@
-/** The decisions about blocks, each under the label that `docs/recovery.md` explains, and torn writes of every shape. */
+/** The decisions about blocks, under the labels that `docs/recovery.md` explains, and torn writes of every shape. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { before, beforeEach, describe, it } from 'node:test';
 import { PAGE_BYTES } from '../../src/base/bytes.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { isMillraceError } from '../../src/errors/millrace-error.ts';
 import { BLOCK_HEADER_BYTES } from '../../src/ring/block-format.ts';
 import { FIRST_BLOCK_POSITION } from '../../src/ring/geometry.ts';
-import { BLOCK_TABLE, decide } from '../../src/wal/recovery-table.ts';
+import { BLOCK_TABLE, decide, FILE_TABLE } from '../../src/wal/recovery-table.ts';
 import { blockAt } from '../../src/wal/scan.ts';
 import { MemoryFileSystem } from '../support/memory-file-system.ts';
 import {
@@ -193,6 +194,24 @@ describe('the place where a block is due', () => {
       decisions.map((facts) => decide(BLOCK_TABLE, facts)).map(({ label, then }) => `${label} ${then}`),
       ['B1 accept', 'B2 damaged', 'B3 damaged', 'B4 filling-ends', 'B5 damaged', 'B6 log-ends'],
     );
+  });
+});
+
+describe('the page of recovery', () => {
+  it('explains every row of both tables, in their order and with their decisions', () => {
+    const page = readFileSync(new URL('../../../docs/recovery.md', import.meta.url), 'utf8');
+    const rows = [...page.matchAll(/^\| ([FB]\d) \| [^|]+ \| ([^|]+) \|/gm)].map(([, label, decision]) => [
+      label,
+      decision,
+    ]);
+    const words: Record<string, string> = {
+      'too-new': 'refused as too new',
+      foreign: 'refused as foreign',
+      'filling-ends': 'the filling ends',
+      'log-ends': 'the log ends',
+    };
+    const decisions = [...FILE_TABLE, ...BLOCK_TABLE].map(({ label, then }) => [label, words[then] ?? then]);
+    assert.deepEqual(rows, decisions);
   });
 });
 

@@ -152,7 +152,7 @@ describe('a salvage', () => {
     assert.deepEqual(await salvage(), { text: { 1: ['2:later'] }, lost: ['1:0-2'] });
   });
 
-  it('reads blocks behind a damaged header page, in a cut file, and around pages that the disk cannot read', async () => {
+  it('reads blocks behind a damaged header, in a cut file, and around pages that the disk cannot read', async () => {
     const lane = await SteppedLane.open(disk);
     writeTurns(lane, 2);
     const intact = { 1: ['0:a0', '1:a1'], 2: ['0:b0', '1:b1'] };
