@@ -376,7 +376,7 @@ export class Lane {
     try {
       if (!turn.place()) return this.#wait(turn, 0);
     } catch (error) {
-      return Promise.reject(error as Error);
+      return Promise.reject(error);
     }
     return new Promise((resolve, reject) => {
       turn.placed({ resolve, reject });
@@ -432,7 +432,8 @@ export class Lane {
 function queueFull(queued: number, limit: number): MillraceError {
   return new MillraceError(
     'ERR_MILLRACE_QUEUE_FULL',
-    `the ring is full and ${queued} bytes of appends wait: await earlier appends, or raise wal.maxQueuedBytes (${limit})`,
+    `the ring is full and ${queued} bytes of appends wait: await earlier appends, or raise wal.maxQueuedBytes ` +
+      `(${limit})`,
     { details: { queuedBytes: queued, maxQueuedBytes: limit } },
   );
 }

@@ -1,6 +1,6 @@
 /**
- * The clean mark of a lane: written when a store is closed with its whole log in segments, removed before the next write
- * to the log. While it is there the slot files hold nothing to recover, and opening need not read them.
+ * The clean mark of a lane: written when a store is closed with its whole log in segments, removed before the next
+ * write to the log. While it is there the slot files hold nothing to recover, and opening need not read them.
  *
  * ```
  *   0 magic u32 "MRCL"

@@ -218,6 +218,9 @@ describe('a memtable', () => {
       [...batch].map(({ value }) => String(value)),
       ['a', 'bb'],
     );
-    assert.deepEqual(lane.memtable.totals(1, { nextOffset: 0, epoch: 0 }, lane.durableEnd), { records: 2, userBytes: 3 });
+    assert.deepEqual(lane.memtable.totals(1, { nextOffset: 0, epoch: 0 }, lane.durableEnd), {
+      records: 2,
+      userBytes: 3,
+    });
   });
 });
