@@ -20,6 +20,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { close as closeAsync, open as openAsync } from 'node:fs';
+import { constants as systemConstants } from 'node:os';
 import { promisify } from 'node:util';
 import type { FileHandle, FileStat, FileSystem, OpenMode } from './file-system.ts';
 
@@ -30,6 +31,7 @@ const fdatasyncPromise = promisify(fdatasync);
 const readPromise = promisify(read);
 const writePromise = promisify(write);
 
+const SYSTEM_NUMBERS: Readonly<Partial<Record<string, number>>> = systemConstants.errno;
 const NEW_FILE_MODE = 0o644;
 
 function flagsOf(mode: OpenMode): number {
@@ -159,8 +161,13 @@ export class NodeFileSystem implements FileSystem {
   }
 }
 
-/** Whether `error` is a system error with one of `codes`. */
+/**
+ * Whether `error` is a system error with one of `codes`. By number too: Node has no name for some, such as EDQUOT, and
+ * calls them unknown.
+ */
 export function isSystemError(error: unknown, ...codes: string[]): boolean {
-  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
-  return code !== undefined && codes.includes(code);
+  if (!(error instanceof Error)) return false;
+  const { code, errno } = error as NodeJS.ErrnoException;
+  if (code !== undefined && codes.includes(code)) return true;
+  return errno !== undefined && codes.some((name) => SYSTEM_NUMBERS[name] === -errno);
 }
