@@ -127,10 +127,16 @@ export class PostgresServer {
     this.#directory.remove();
   }
 
-  /** Runs statements as the superuser. */
-  async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+  /** A session of the superuser, for the caller to end. */
+  async connect(): Promise<pg.Client> {
     const client = new pg.Client(this.options);
     await client.connect();
+    return client;
+  }
+
+  /** Runs a statement as the superuser. */
+  async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    const client = await this.connect();
     try {
       return (await client.query<Row>(text, [...values])).rows;
     } finally {

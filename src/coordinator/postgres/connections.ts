@@ -54,7 +54,7 @@ export function openConnections(settings: PostgresSettings): Connections {
     max: settings.maxConnections,
     connectionTimeoutMillis: settings.connectTimeout,
     statement_timeout: statementTimeout,
-    query_timeout: statementTimeout + SILENCE_ALLOWANCE,
+    query_timeout: statementTimeout + Math.min(statementTimeout, SILENCE_ALLOWANCE),
     lock_timeout: settings.lockTimeout,
     idle_in_transaction_session_timeout: settings.idleTransactionTimeout,
     application_name: settings.applicationName,

@@ -31,7 +31,7 @@ export async function keepRetention(
   let budget = maxRuns;
   let more = false;
   for (const target of targets) {
-    const mustExist = target === streamId;
+    const mustExist = streamId !== undefined;
     let trimmed: (Trimmed & { readonly streamId: number }) | undefined;
     for (;;) {
       const step = await takeStep(database, target, budget, mustExist);
