@@ -1,5 +1,5 @@
 /** From a path to a directory that holds a store: made, checked, and cleared of an unfinished birth. */
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve, sep } from 'node:path';
 import type { FileSystem } from '../base/file-system.ts';
 import { isSystemError } from '../base/node-file-system.ts';
 import { CURRENT_NAME } from '../coordinator/manifest/format.ts';
@@ -29,7 +29,8 @@ export function prepareDirectory(fileSystem: FileSystem, dir: string): PreparedD
 
 function makeParents(fileSystem: FileSystem, path: string, made: string[]): void {
   const stat = fileSystem.statSync(path);
-  if (stat?.kind === 'directory') return;
+  // The dot makes a link tell of what it leads to.
+  if (stat?.kind === 'directory' || fileSystem.statSync(path + sep + '.')?.kind === 'directory') return;
   if (stat?.kind === 'file') throw new Error('it is a file');
   if (stat === undefined) {
     makeParents(fileSystem, dirname(path), made);

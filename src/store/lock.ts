@@ -7,15 +7,29 @@
  */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, realpathSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+ 
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isSystemError } from '../base/node-file-system.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 
 export const LOCK_FILE = 'LOCK';
 const FLOCK_DESCRIPTOR = 3;
+/** Milliseconds between attempts at the guard of a socket, and how many: it is held for a few milliseconds. */
+const GUARD_PAUSE = 10;
+const GUARD_ATTEMPTS = 200;
 
 export interface StoreLock {
   release(): Promise<void>;
@@ -63,8 +77,10 @@ function isFileAt(path: string, descriptor: number): boolean {
 /** Holds a socket whose name is derived from the directory's real path. */
 export async function lockBySocket(directory: string): Promise<StoreLock> {
   const name = createHash('sha256').update(realpathSync(directory)).digest('hex').slice(0, 32);
-  const path = process.platform === 'win32' ? `\\\\.\\pipe\\millrace-${name}` : join(tmpdir(), `millrace-${name}.lock`);
-  const server = (await listen(path)) ?? (await takeOver(path));
+  const server =
+    process.platform === 'win32'
+      ? await listen(`\\\\.\\pipe\\millrace-${name}`)
+      : await listenAlone(join(tmpdir(), `millrace-${name}.lock`));
   if (server === undefined) throw locked(directory);
   server.unref();
   return {
@@ -91,9 +107,40 @@ function listen(path: string): Promise<Server | undefined> {
   });
 }
 
-/** A socket file outlives a killed process, but nobody answers it then. */
-async function takeOver(path: string): Promise<Server | undefined> {
-  const answered = await new Promise<boolean>((resolve) => {
+/**
+ * A socket's file outlives a killed process, but nobody answers it then. Judging that and putting another in its place
+ * are two steps: a guard lets one opener at a time take them, or each would remove the socket of the one before.
+ */
+async function listenAlone(path: string): Promise<Server | undefined> {
+  const guard = `${path}.guard`;
+  if (!(await takeGuard(guard))) return undefined;
+  try {
+    if (await isAnswered(path)) return undefined;
+    rmSync(path, { force: true });
+    return await listen(path);
+  } finally {
+    rmSync(guard, { recursive: true, force: true });
+  }
+}
+
+/** Makes the directory that is the guard; false when somebody else holds it all the time. */
+async function takeGuard(guard: string): Promise<boolean> {
+  for (let attempt = 0; attempt < GUARD_ATTEMPTS; attempt += 1) {
+    try {
+      mkdirSync(guard);
+      return true;
+    } catch (error) {
+      if (!isSystemError(error, 'EEXIST')) throw error;
+      await sleep(GUARD_PAUSE);
+    }
+  }
+  // Nobody needs it for so long: its holder was killed. The next attempt may have it.
+  rmSync(guard, { recursive: true, force: true });
+  return false;
+}
+
+function isAnswered(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
     const socket = connect(path, () => {
       socket.destroy();
       resolve(true);
@@ -102,7 +149,4 @@ async function takeOver(path: string): Promise<Server | undefined> {
       resolve(false);
     });
   });
-  if (answered) return undefined;
-  rmSync(path, { force: true });
-  return listen(path);
 }
