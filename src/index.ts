@@ -2,6 +2,7 @@
 export { open } from './store/open.ts';
 export type { Store } from './store/store.ts';
 export type { OpenOptions, WalOptions } from './store/options.ts';
+export type { DisklessOptions } from './store/diskless-options.ts';
 export type { CompactRequest, CompactSummary } from './compaction/agent.ts';
 export type { CompactionOptions } from './compaction/settings.ts';
 export type { StoreStats } from './store/stats.ts';

@@ -9,7 +9,7 @@ import type { OpenOptions } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
 
 /** Throws `ERR_MILLRACE_STORE_NOT_FOUND` instead of making a store. */
-export async function openExisting(options: OpenOptions): Promise<Store> {
+export async function openExisting(options: OpenOptions & { readonly dir: string }): Promise<Store> {
   await loadChecksum();
   const { dir } = options;
   if (readIdentity(new NodeFileSystem(), resolve(dir)) !== undefined) return open(options);

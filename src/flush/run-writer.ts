@@ -36,8 +36,9 @@ export class RunWriter {
     snapshot: Uint8Array | undefined,
   ): Promise<SegmentRun | undefined> {
     const { frames, nextOffset, epoch } = settled;
-    // A snapshot says all that the deltas say.
-    const delta = snapshot === undefined ? encodeTracking(settled.tracking) : NO_TRACKING;
+    // A snapshot says all that the deltas say; where the coordinator assigns offsets, it keeps publishers too.
+    const isTold = snapshot !== undefined || this.#relative;
+    const delta = isTold ? NO_TRACKING : encodeTracking(settled.tracking);
     if (frames.length === 0 && delta.length === 0 && snapshot === undefined) return undefined;
     const localOffset = frames[0]?.firstOffset ?? nextOffset;
     const firstOffset = this.#relative ? 0 : localOffset;

@@ -4,20 +4,25 @@
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
-import type { CommitAnswer, Coordinator } from '../coordinator/coordinator.ts';
+import type { CommitAnswer, CommitRun, Coordinator, PublisherClaim } from '../coordinator/coordinator.ts';
 import { isMillraceError, type MillraceError, unpackError, packError } from '../errors/millrace-error.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
 import type { RingGeometry } from '../ring/geometry.ts';
 import type { SealedSlot } from '../ring/producer.ts';
 import type { Compression } from '../record/stream-config.ts';
-import type { FlushedSegment, FlushJob } from './flush-job.ts';
+import type { FlushedRun, FlushedSegment, FlushJob } from './flush-job.ts';
 import type { JobRunner } from './job-runner.ts';
 
 /** Keys are reserved in groups, off the path of a flush. */
 const KEYS_AT_ONCE = 16;
+/** Unused keys are given up after this: an upload has the rest of the hour that a reservation lasts. */
+const KEYS_AGE_MAX = 600_000;
 /** A store that cannot be reached is asked again after this, doubling up to the maximum. */
 const RETRY_FIRST = 100;
 const RETRY_MAX = 10_000;
+
+/** What a filling claims of the publishers of each stream; offsets are those of its frames. */
+export type LocalClaims = ReadonlyMap<number, readonly PublisherClaim[]>;
 
 export interface FlushLane {
   readonly lane: number;
@@ -35,6 +40,8 @@ export interface FlushOptions {
   readonly compression: () => ReadonlyMap<number, Compression>;
   /** The coordinator assigns offsets: there is no WAL whose slots a commit would release. */
   readonly relative: boolean;
+  /** Publishers in a filling whose offsets the coordinator assigns. Default none. */
+  readonly claims?: (slot: SealedSlot) => LocalClaims;
   /** A filling is committed: its memory is free. Without an answer there was nothing to commit. */
   readonly committed: (slot: SealedSlot, segment: FlushedSegment, answer: CommitAnswer | undefined) => void;
   /** Flushing cannot go on. */
@@ -55,6 +62,7 @@ export class FlushScheduler {
   readonly counters: FlushCounters = { segments: 0, records: 0, storedBytes: 0, running: 0, waiting: 0, retries: 0 };
   readonly #options: FlushOptions;
   readonly #keys: string[] = [];
+  #reservedAt = 0;
   #reserving: Promise<void> | undefined;
   /** Resolves when every flush so far is committed. */
   #tail: Promise<void> = Promise.resolve();
@@ -135,7 +143,9 @@ export class FlushScheduler {
       this.#options.committed(slot, segment, undefined);
       return;
     }
-    const commit = { key, bytes, checksum, runs, truncations, relative, ...(relative ? {} : { wal }) };
+    const claims = this.#options.claims?.(slot);
+    const claiming = claims === undefined ? runs : runs.map((run) => withClaims(run, claims.get(run.streamId)));
+    const commit = { key, bytes, checksum, runs: claiming, truncations, relative, ...(relative ? {} : { wal }) };
     const answer = await this.#persist(() => coordinator.commitObject(commit));
     this.counters.segments += 1;
     this.counters.storedBytes += bytes;
@@ -161,6 +171,8 @@ export class FlushScheduler {
   }
 
   async #takeKey(): Promise<string> {
+    // A reservation ends: keys that were not needed for long are left to expire.
+    if (this.#options.clock.monotonic() - this.#reservedAt > KEYS_AGE_MAX) this.#keys.length = 0;
     while (this.#keys.length === 0) {
       this.#reserving ??= this.#reserve();
       await this.#reserving;
@@ -171,6 +183,7 @@ export class FlushScheduler {
   async #reserve(): Promise<void> {
     try {
       const { keys } = await this.#options.coordinator.reserveObjects(KEYS_AT_ONCE);
+      this.#reservedAt = this.#options.clock.monotonic();
       this.#keys.push(...keys);
     } finally {
       this.#reserving = undefined;
@@ -182,4 +195,11 @@ export class FlushScheduler {
     this.#failure = isMillraceError(error) ? error : unpackError(packError(error, 'ERR_MILLRACE_WORKER_DIED'));
     this.#options.failed(this.#failure);
   }
+}
+
+/** Offsets of the claims count from the start of the run, like the run's own. */
+function withClaims(run: FlushedRun, claims: readonly PublisherClaim[] = []): CommitRun {
+  if (claims.length === 0) return run;
+  const publishers = claims.map((claim) => ({ ...claim, offset: claim.offset - run.localOffset }));
+  return { ...run, publishers };
 }

@@ -1,7 +1,8 @@
 /** Which shape the ring takes, and what that allows: pure. */
 import { RECORD_BYTES_DEFAULT, SLOT_BYTES_DEFAULT, SLOTS_DEFAULT } from '../limits/limits.ts';
 import { geometryProblem, type RingGeometry } from '../ring/geometry.ts';
-import { invalid, type Settings } from './options.ts';
+import { invalid } from './option-checks.ts';
+import type { Settings } from './options.ts';
 
 /** Bytes of a slot that a single record can never use: the file's header page, block and frame headers, padding. */
 const SLOT_OVERHEAD_BYTES = 8_192;
@@ -15,11 +16,11 @@ export function chooseGeometry({ geometry: given }: Settings, existing: RingGeom
 }
 
 /** The largest record: as asked for, if a slot of this size can take it. */
-export function recordBytesMax({ maxRecordBytes: given }: Settings, { slotBytes }: RingGeometry): number {
+export function recordBytesMax({ maxRecordBytes: given, diskless }: Settings, { slotBytes }: RingGeometry): number {
   const most = slotBytes - SLOT_OVERHEAD_BYTES;
   if (given === undefined) return Math.min(RECORD_BYTES_DEFAULT, most);
   if (given <= most) return given;
-  throw invalid(`option maxRecordBytes ${given} is at most ${most} with wal.slotBytes ${slotBytes}: raise that too`);
+  throw invalid(`option maxRecordBytes ${given} is at most ${most} with ${diskless === undefined ? 'wal' : 'diskless'}.slotBytes ${slotBytes}: raise that too`);
 }
 
 export function sameGeometry(left: RingGeometry, right: RingGeometry): boolean {

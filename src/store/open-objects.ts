@@ -1,4 +1,5 @@
 /** Opens the object store that the settings choose, for this thread and as a descriptor for the pool. */
+import { assert } from '../base/assert.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import { CachingObjectStore } from '../object/caching-object-store.ts';
 import { describeDirectoryStore, DirectoryObjectStore } from '../object/directory-object-store.ts';
@@ -15,7 +16,7 @@ export interface OpenedObjects {
 export async function openObjects(
   fileSystem: FileSystem,
   settings: Settings,
-  paths: StorePaths,
+  paths: StorePaths | undefined,
 ): Promise<OpenedObjects> {
   const { objects: component } = settings;
   if (component !== undefined) {
@@ -25,8 +26,9 @@ export async function openObjects(
       descriptor: component.descriptor,
     };
   }
+  assert(paths !== undefined, 'a store without a directory says where its objects are');
   const directory = new DirectoryObjectStore({ root: paths.objects, fileSystem });
-  // What a crash left of objects in the making; only the writer may judge that.
-  if (!settings.readOnly) directory.removeTemporaryFiles();
+  // What a crash left of objects in the making; only a lone writer may judge that.
+  if (!settings.readOnly && settings.coordinator === undefined) directory.removeTemporaryFiles();
   return { objects: directory, descriptor: describeDirectoryStore({ root: paths.objects }) };
 }

@@ -1,33 +1,32 @@
 /** The composition root: picks implementations and opens them in the order that recovery needs. */
-import { availableParallelism, hostname } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { resolve } from 'node:path';
+import { assert } from '../base/assert.ts';
 import { systemClock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import { NodeFileSystem } from '../base/node-file-system.ts';
 import { systemRandom } from '../base/random.ts';
 import { Signal } from '../base/signal.ts';
 import { loadChecksum } from '../codec/checksum.ts';
-import { CompactionAgent } from '../compaction/agent.ts';
-import type { Coordinator } from '../coordinator/coordinator.ts';
-import { openEmbeddedCoordinator } from '../coordinator/embedded-coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStore } from '../object/object-store.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
 import { checkManifest, findStore, makeFolders, openFailure, prepareDirectory, undoBirth } from './birth.ts';
+import { LocalWriter } from './local-writer.ts';
 import { hasIdentity, readIdentity, writeIdentity } from './identity.ts';
 import { recordBytesMax } from './geometry.ts';
 import { removeUnfinished } from './janitor.ts';
 import { lockStore, type StoreLock } from './lock.ts';
+import { makeCompactionAgent } from './compaction-agent.ts';
+import { openAlone, openShared, refuseWithoutWal } from './open-diskless.ts';
+import { openManifest } from './open-manifest.ts';
 import { codecsOf, type OpenedBase, type OpenedLog, openLog } from './open-log.ts';
 import { openObjects } from './open-objects.ts';
 import { type OpenOptions, type Settings, settingsOf } from './options.ts';
 import { type StorePaths, storePaths } from './paths.ts';
-import { WorkerPool } from './pool.ts';
+import { flushThreads, WorkerPool } from './pool.ts';
 import { type RecoveredStream, recoveredStreams } from './recovered-streams.ts';
 import { Store } from './store.ts';
 import { settleWalFolder } from './wal-folder.ts';
-import { WriterSide } from './writer-side.ts';
 
 /**
  * Opens the store in a directory, or makes one there.
@@ -39,18 +38,18 @@ export async function open(options: string | OpenOptions): Promise<Store> {
   const settings = settingsOf(options);
   await loadChecksum();
   const fileSystem = new NodeFileSystem();
-  if (settings.readOnly) {
-    return openReadOnly(fileSystem, settings).catch((error: unknown) => {
-      throw openFailure(settings.dir, error);
-    });
-  }
-  const prepared = prepareDirectory(fileSystem, settings.dir);
+  const { dir, coordinator } = settings;
+  if (coordinator !== undefined) return openShared(fileSystem, settings, coordinator);
+  assert(dir !== undefined, 'a store whose coordinator is this process has a directory');
+  if (settings.readOnly) return openReadOnly(fileSystem, settings, storePaths(resolve(dir)));
+  const prepared = prepareDirectory(fileSystem, dir);
   const { paths } = prepared;
   let lock: StoreLock | undefined;
   try {
     findStore(fileSystem, paths);
     lock = await lockStore(paths.root);
-    return await openWritable(fileSystem, settings, paths, lock);
+    const openIt = settings.diskless === undefined ? openWritable : openAlone;
+    return await openIt(fileSystem, settings, paths, lock);
   } catch (error) {
     // Under the lock, or in directories that nobody else knows of.
     if (!hasIdentity(fileSystem, paths.root) && (lock !== undefined || prepared.made.length > 0)) {
@@ -61,8 +60,7 @@ export async function open(options: string | OpenOptions): Promise<Store> {
   }
 }
 
-async function openReadOnly(fileSystem: FileSystem, settings: Settings): Promise<Store> {
-  const paths = storePaths(resolve(settings.dir));
+async function openReadOnly(fileSystem: FileSystem, settings: Settings, paths: StorePaths): Promise<Store> {
   try {
     return await openFollower(fileSystem, settings, paths);
   } catch (error) {
@@ -89,6 +87,7 @@ async function openFollower(fileSystem: FileSystem, settings: Settings, paths: S
     clock: systemClock,
     progress: new Signal(),
     writer: undefined,
+    shared: false,
     lock: undefined,
     closePool: async () => undefined,
     compaction: undefined,
@@ -110,6 +109,7 @@ async function openWritable(
     makeFolders(fileSystem, paths);
   } else {
     checkManifest(fileSystem, paths);
+    refuseWithoutWal(fileSystem, paths);
     settleWalFolder(fileSystem, paths);
   }
   const opened: (() => Promise<void>)[] = [];
@@ -118,7 +118,7 @@ async function openWritable(
     opened.push(() => coordinator.close());
     const { objects, descriptor } = await openObjects(fileSystem, settings, paths);
     opened.push(() => objects.close());
-    const pool = new WorkerPool(Math.max(2, availableParallelism() - 1), settings.compaction.maxConcurrentJobs);
+    const pool = new WorkerPool(flushThreads(), settings.compaction.maxConcurrentJobs);
     opened.push(() => pool.close());
     const base = { fileSystem, settings, paths, storeId, coordinator, pool, objects: descriptor };
     const log = await openLog(base, known !== undefined);
@@ -138,7 +138,7 @@ async function assemble(base: OpenedBase, log: OpenedLog, objects: ObjectStore, 
   const progress = new Signal();
   const compression = await codecsOf(coordinator);
   const streams = recoveredStreams(ring, recovered.frames);
-  const writer = new WriterSide({
+  const writer = new LocalWriter({
     settings,
     storeId,
     fileSystem: base.fileSystem,
@@ -163,45 +163,14 @@ async function assemble(base: OpenedBase, log: OpenedLog, objects: ObjectStore, 
     clock: systemClock,
     progress,
     writer,
+    shared: false,
     lock,
     closePool: () => pool.close(),
-    compaction: new CompactionAgent({
-      coordinator,
-      runner: pool,
-      objects: base.objects,
-      storeId,
-      clock: systemClock,
-      sleep: pause,
-      settings: settings.compaction,
-      worker: `${hostname()}:${process.pid}`,
-    }),
+    compaction: makeCompactionAgent(base),
     recovery: log.report,
     recovered: streams,
     compression,
   });
-}
-
-function openManifest(
-  fileSystem: FileSystem,
-  settings: Settings,
-  paths: StorePaths,
-  storeId: Uint8Array,
-): Promise<Coordinator> {
-  return openEmbeddedCoordinator({
-    fileSystem,
-    directory: paths.manifest,
-    storeId,
-    clock: systemClock,
-    random: systemRandom,
-    readOnly: settings.readOnly,
-    times: { deleteGrace: settings.compaction.deleteGrace },
-  });
-}
-
-/** Ends early when aborted. A wait that can be aborted is the background's, and keeps no process alive. */
-async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  const options = signal === undefined ? {} : { ref: false, signal };
-  await sleep(milliseconds, undefined, options).catch(() => undefined);
 }
 
 /** Next offset by stream id, frames of the WAL included. */

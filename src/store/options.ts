@@ -1,4 +1,5 @@
 /** What `open` takes: plain data, checked once, with every default in one place. */
+import type { CoordinatorComponent } from '../coordinator/component.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import {
   CACHE_BYTES_DEFAULT,
@@ -10,7 +11,10 @@ import {
   SLOTS_MIN,
 } from '../limits/limits.ts';
 import { type CompactionOptions, type CompactionSettings, compactionSettings } from '../compaction/settings.ts';
+import { describeDirectory } from '../object/directory-component.ts';
 import type { ObjectStoreComponent } from '../object/object-store.ts';
+import { type DisklessOptions, type DisklessSettings, disklessSettings } from './diskless-options.ts';
+import { flag, invalid, optional, refuseUnknown, whole } from './option-checks.ts';
 import { TRACKING_SETTINGS_DEFAULT, type TrackingSettings } from '../stream/tracking-policy.ts';
 
 export interface WalOptions {
@@ -31,8 +35,11 @@ export interface WalOptions {
 }
 
 export interface OpenOptions {
-  /** Directory of the store; made when it does not exist. */
-  readonly dir: string;
+  /**
+   * Directory of the store; made when it does not exist. Not needed where both `objects` and `coordinator` say where the
+   * store is.
+   */
+  readonly dir?: string;
   /**
    * Open for reading beside a running writer: no lock is taken and only records that are in segments are seen.
    * Default false.
@@ -40,9 +47,20 @@ export interface OpenOptions {
   readonly readOnly?: boolean;
   /** Open although acknowledged blocks of the WAL are damaged; what is lost is in `stats().recovery`. Default false. */
   readonly salvage?: boolean;
-  readonly wal?: WalOptions;
-  /** Where segments are kept: `s3(...)` of `millrace/s3`, for one. Default: the store's directory. */
-  readonly objects?: ObjectStoreComponent;
+  /**
+   * The write-ahead log; `false` for a store without one, whose appends are durable when their objects are. See
+   * `docs/diskless.md`. A store keeps to what it was made with.
+   */
+  readonly wal?: WalOptions | false;
+  /** How appends become objects where there is no WAL. */
+  readonly diskless?: DisklessOptions;
+  /** Where segments are kept: `s3(...)` of `millrace/s3`, or a directory. Default: the store's directory. */
+  readonly objects?: ObjectStoreComponent | string;
+  /**
+   * Who keeps the store's metadata: `postgres(...)` of `millrace/postgres`, for stores without a WAL that any number of
+   * processes open at once. Default: this process, in the store's directory.
+   */
+  readonly coordinator?: CoordinatorComponent;
   /** Largest record, key and value together. Default 16 MiB, less where a slot is smaller. */
   readonly maxRecordBytes?: number;
   /** Bytes of decoded chunks kept for readers. Default 32 MiB. */
@@ -55,14 +73,19 @@ export interface OpenOptions {
 
 /** The options with every default filled in, but for those whose default is what an existing store has. */
 export interface Settings {
-  readonly dir: string;
+  /** `undefined` only where both `objects` and `coordinator` are given. */
+  readonly dir: string | undefined;
   readonly readOnly: boolean;
   readonly salvage: boolean;
   readonly wal: Required<Pick<WalOptions, 'flushInterval' | 'maxQueuedBytes'>>;
+  /** How to do without a WAL; `undefined` with one. */
+  readonly diskless: DisklessSettings | undefined;
   /** As given; see `chooseGeometry`. */
   readonly geometry: Pick<WalOptions, 'slots' | 'slotBytes'>;
   /** `undefined`: the store's directory. */
   readonly objects: ObjectStoreComponent | undefined;
+  /** `undefined`: this process. */
+  readonly coordinator: CoordinatorComponent | undefined;
   /** As given; see `recordBytesMax`. */
   readonly maxRecordBytes: number | undefined;
   readonly cacheBytes: number;
@@ -77,7 +100,9 @@ const OPTION_NAMES = new Set([
   'readOnly',
   'salvage',
   'wal',
+  'diskless',
   'objects',
+  'coordinator',
   'maxRecordBytes',
   'cacheBytes',
   'tracking',
@@ -90,16 +115,13 @@ const WAL_OPTION_NAMES = new Set(['slots', 'slotBytes', 'flushInterval', 'maxQue
 export function settingsOf(input: string | OpenOptions): Settings {
   const options = typeof input === 'string' ? { dir: input } : input;
   if (typeof options !== 'object' || options === null) throw invalid('open takes a directory or options');
-  if (typeof options.dir !== 'string' || options.dir === '' || options.dir.includes('\0')) {
-    throw invalid('option dir is the path of a directory');
-  }
   refuseUnknown(options, OPTION_NAMES, '');
-  const given = options.wal ?? {};
-  if (typeof given !== 'object') throw invalid('option wal is an object of options');
+  const given = options.wal === false ? {} : (options.wal ?? {});
+  if (typeof given !== 'object') throw invalid('option wal is false, or an object of options');
   refuseUnknown(given, WAL_OPTION_NAMES, 'wal.');
   const { flushInterval, maxQueuedBytes } = given;
   return {
-    dir: options.dir,
+    dir: directoryGiven(options),
     readOnly: flag('readOnly', options.readOnly),
     salvage: flag('salvage', options.salvage),
     wal: {
@@ -107,13 +129,33 @@ export function settingsOf(input: string | OpenOptions): Settings {
       maxQueuedBytes: whole('wal.maxQueuedBytes', maxQueuedBytes, QUEUED_BYTES_DEFAULT, 0, Number.MAX_SAFE_INTEGER),
     },
     geometry: geometryGiven(given),
-    objects: options.objects,
+    diskless: disklessGiven(options),
+    objects: typeof options.objects === 'string' ? describeDirectory(options.objects) : options.objects,
+    coordinator: options.coordinator,
     maxRecordBytes: optional('maxRecordBytes', options.maxRecordBytes, 1, SLOT_BYTES_MAX),
     cacheBytes: whole('cacheBytes', options.cacheBytes, CACHE_BYTES_DEFAULT, 0, Number.MAX_SAFE_INTEGER),
     tracking: trackingOf(options.tracking ?? {}),
     compaction: compactionSettings(options.compaction === false ? {} : options.compaction),
     compactInBackground: options.compaction !== false,
   };
+}
+
+function directoryGiven({ dir, objects, coordinator }: OpenOptions): string | undefined {
+  if (dir === undefined && objects !== undefined && coordinator !== undefined) return undefined;
+  if (typeof dir !== 'string' || dir === '' || dir.includes('\0')) {
+    throw invalid('option dir is the path of a directory; only stores with `objects` and `coordinator` do without');
+  }
+  return dir;
+}
+
+function disklessGiven({ wal, diskless, coordinator }: OpenOptions): DisklessSettings | undefined {
+  if (wal === false) return disklessSettings(diskless);
+  if (diskless !== undefined) throw invalid('option diskless is for stores without a WAL: give `wal: false` too');
+  if (coordinator === undefined) return undefined;
+  throw new MillraceError(
+    'ERR_MILLRACE_UNSUPPORTED',
+    'option coordinator needs `wal: false`: with a WAL, offsets are assigned at the append, by one process',
+  );
 }
 
 /** The geometry as far as it is given. */
@@ -136,33 +178,4 @@ function trackingOf(given: Partial<TrackingSettings>): TrackingSettings {
     2 ** 31 - 1,
   );
   return { budget, maxInterval };
-}
-
-function optional(name: string, value: number | undefined, least: number, most: number): number | undefined {
-  return value === undefined ? undefined : whole(name, value, least, least, most);
-}
-
-function whole(name: string, value: number | undefined, fallback: number, least: number, most: number): number {
-  if (value === undefined) return fallback;
-  if (!Number.isSafeInteger(value) || value < least || value > most) {
-    throw invalid(`option ${name} is a whole number from ${least} to ${most}, not ${String(value)}`);
-  }
-  return value;
-}
-
-function flag(name: string, value: boolean | undefined): boolean {
-  if (value === undefined) return false;
-  if (typeof value !== 'boolean') throw invalid(`option ${name} is true or false`);
-  return value;
-}
-
-function refuseUnknown(options: object, names: ReadonlySet<string>, prefix: string): void {
-  for (const name of Object.keys(options)) {
-    if (!names.has(name)) throw invalid(`there is no option ${prefix}${name}`);
-  }
-}
-
-/** The error for an option that is wrong. */
-export function invalid(message: string): MillraceError {
-  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
 }

@@ -9,7 +9,7 @@ import type { RecoveryReport } from '../wal/recovery.ts';
 import type { StoreLock } from './lock.ts';
 import type { Settings } from './options.ts';
 import type { RecoveredStream } from './recovered-streams.ts';
-import type { WriterSide } from './writer-side.ts';
+import type { StoreWriter } from './store-writer.ts';
 
 export interface StoreParts {
   readonly settings: Settings;
@@ -19,7 +19,9 @@ export interface StoreParts {
   readonly clock: Clock;
   readonly progress: Signal;
   /** Absent in a read-only store. */
-  readonly writer: WriterSide | undefined;
+  readonly writer: StoreWriter | undefined;
+  /** Other processes write to the store too: what they do comes unannounced. */
+  readonly shared: boolean;
   readonly lock: StoreLock | undefined;
   readonly closePool: () => Promise<void>;
   /** Absent in a read-only store. */

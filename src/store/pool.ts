@@ -1,4 +1,5 @@
 /** Pool jobs on worker threads. */
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { unpackError } from '../errors/millrace-error.ts';
@@ -15,9 +16,10 @@ export class WorkerPool implements JobRunner, CompactionRunner {
   readonly #flushes: Piscina;
   readonly #rewrites: Piscina;
 
-  constructor(flushThreads: number, rewriteThreads: number) {
-    this.#flushes = startPool(flushThreads);
-    this.#rewrites = startPool(rewriteThreads);
+  /** `flushesAtOnce`: of one thread. */
+  constructor(threads: number, rewriteThreads: number, flushesAtOnce = 1) {
+    this.#flushes = startPool(threads, flushesAtOnce);
+    this.#rewrites = startPool(rewriteThreads, 1);
   }
 
   flush(job: FlushJob): Promise<FlushedSegment> {
@@ -33,7 +35,12 @@ export class WorkerPool implements JobRunner, CompactionRunner {
   }
 }
 
-function startPool(threads: number): Piscina {
+/** All processors but the one that appends. */
+export function flushThreads(): number {
+  return Math.max(2, availableParallelism() - 1);
+}
+
+function startPool(threads: number, tasksPerThread: number): Piscina {
   return new Piscina({
     filename: fileURLToPath(workerFiles.pool),
     execArgv: WORKER_ARGUMENTS,
@@ -41,7 +48,7 @@ function startPool(threads: number): Piscina {
     minThreads: 0,
     maxThreads: threads,
     idleTimeout: IDLE_TIMEOUT,
-    concurrentTasksPerWorker: 1,
+    concurrentTasksPerWorker: tasksPerThread,
   });
 }
 

@@ -51,7 +51,7 @@ export async function statsOf(parts: StoreParts): Promise<StoreStats> {
       queuedBytes: lane.queuedBytes,
       streams: lane.memtable.streamCount,
     },
-    wal: writer && {
+    wal: writer?.mode === 'none' ? undefined : writer && {
       mode: writer.mode,
       blocks: writer.lane.producer.blockSequence,
       failure: writer.lane.failure?.code,

@@ -13,9 +13,9 @@ import type { StoreParts } from './parts.ts';
 import { type StoreStats, statsOf } from './stats.ts';
 import { Trimming } from './trimming.ts';
 import { verifyStore, type VerifyReport } from './verify.ts';
-import type { WriterSide } from './writer-side.ts';
+import type { StoreWriter } from './store-writer.ts';
 
-/** How often a read-only store looks for what the writer has committed. */
+/** How often a store looks for what other processes have committed. */
 const REFRESH_INTERVAL = 100;
 
 export class Store implements AsyncDisposable {
@@ -37,7 +37,7 @@ export class Store implements AsyncDisposable {
     this.#segments = new SegmentAccess(parts.objects, parts.storeId, parts.settings.cacheBytes);
     this.#trimming = parts.writer && trimmingOf(parts, parts.writer);
     this.#context = this.#makeContext();
-    if (this.#trimming === undefined) {
+    if (this.#trimming === undefined || parts.shared) {
       this.#refresh = setInterval(() => {
         parts.coordinator.refresh().then(
           () => {
@@ -47,7 +47,8 @@ export class Store implements AsyncDisposable {
         );
       }, REFRESH_INTERVAL);
       this.#refresh.unref();
-    } else {
+    }
+    if (this.#trimming !== undefined) {
       this.#janitor = new Janitor(parts.coordinator, parts.objects, this.#trimming);
       this.#janitor.start();
       if (parts.settings.compactInBackground) parts.compaction?.start();
@@ -171,7 +172,7 @@ export class Store implements AsyncDisposable {
     return turn;
   }
 
-  async #delete(name: string, writer: WriterSide): Promise<boolean> {
+  async #delete(name: string, writer: StoreWriter): Promise<boolean> {
     const { coordinator, compression, progress } = this.#parts;
     const description = await coordinator.findStream(name);
     if (description === undefined) return false;
@@ -187,9 +188,9 @@ export class Store implements AsyncDisposable {
   }
 
   async #open(name: string, config: ReturnType<typeof configOf>): Promise<Stream> {
-    const { coordinator, writer } = this.#parts;
+    const { coordinator, writer, shared } = this.#parts;
     const known = this.#streams.get(name);
-    if (known !== undefined && writer !== undefined) return known.stream;
+    if (known !== undefined && writer !== undefined && !shared) return known.stream;
     const description =
       writer === undefined ? await coordinator.findStream(name) : (await coordinator.createStream(name, config)).stream;
     if (description === undefined) {
@@ -197,7 +198,7 @@ export class Store implements AsyncDisposable {
         details: { stream: name },
       });
     }
-    // To a reader the writer's deletions come unannounced.
+    // To a reader, deletions come unannounced, as do those of other processes.
     if (known?.streamId === description.streamId) return known.stream;
     known?.stream.markDeleted();
     const stream = await this.#make(description);
@@ -219,19 +220,21 @@ export class Store implements AsyncDisposable {
       userBytes: 0,
       trackingBytes: 0,
     };
-    const tracker =
+    const references =
       writer && (await writer.trackers.open(description.name, state, this.#segments, recovered?.tracking ?? []));
-    return new Stream(description, state, this.#context, tracker);
+    return new Stream(description, state, this.#context, references);
   }
 
   #makeContext(): StreamContext {
     const { coordinator, writer, progress, compression } = this.#parts;
-    const lane = writer?.lane;
+    const assignsOffsets = writer?.assignsOffsets ?? true;
+    const lane = assignsOffsets ? writer?.lane : undefined;
     const truncations = new Truncations();
     return {
       coordinator,
       segments: this.#segments,
       progress,
+      assignsOffsets,
       unflushed: {
         firstOffset: (streamId) => lane?.memtable.firstOffset(streamId),
         segmentLimit: (streamId) => lane?.memtable.segmentLimit(streamId) ?? Infinity,
@@ -272,7 +275,7 @@ export class Store implements AsyncDisposable {
     return this.#trimming;
   }
 
-  #writer(): WriterSide {
+  #writer(): StoreWriter {
     const { writer } = this.#parts;
     if (writer === undefined) {
       throw new MillraceError('ERR_MILLRACE_READ_ONLY', 'the store was opened with `readOnly: true`');
@@ -282,7 +285,7 @@ export class Store implements AsyncDisposable {
 }
 
 /** Every commit may have brought more than retention keeps. */
-function trimmingOf({ coordinator, clock }: StoreParts, writer: WriterSide): Trimming {
+function trimmingOf({ coordinator, clock, shared }: StoreParts, writer: StoreWriter): Trimming {
   const trimming = new Trimming({
     coordinator,
     clock,
@@ -290,6 +293,8 @@ function trimmingOf({ coordinator, clock }: StoreParts, writer: WriterSide): Tri
     flush: () => writer.flushAll(),
     trimmed: (streamId, firstOffset) => writer.trackers.trimmed(streamId, firstOffset),
   });
+  // Looking after all streams at each commit of each process is too much: there the janitors do.
+  if (shared) return trimming;
   writer.onCommitted = () => {
     // What fails now is tried again by the janitor.
     trimming.enforce().catch(() => undefined);

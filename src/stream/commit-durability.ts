@@ -17,7 +17,20 @@ interface Entry {
 }
 
 /** What a commit made of a stream's run: what to add to its local offsets, or why it was refused. */
-export type RunOutcome = { readonly shift: number } | { readonly refused: MillraceError };
+export type RunOutcome = (
+  | {
+      readonly shift: number;
+    }
+  | {
+      readonly refused: MillraceError;
+    }
+) & {
+  /** First local offset of the run. */
+  readonly localOffset: number;
+};
+
+/** An append that is spread over more fillings than this learns that it was committed, and not where it begins. */
+const FILLINGS_REMEMBERED = 64;
 
 export class CommitDurability implements Durability {
   readonly #observer: DurabilityObserver;
@@ -25,6 +38,8 @@ export class CommitDurability implements Durability {
   /** Of the filling that is open. */
   #open: Entry[] = [];
   readonly #sealed = new Map<number, readonly Entry[]>();
+  /** Of the last commits, newest first: an append that is spread over several begins in an earlier one. */
+  readonly #outcomes: ReadonlyMap<number, RunOutcome>[] = [];
   #durableEnd: number;
   #failure: Error | undefined;
 
@@ -58,10 +73,25 @@ export class CommitDurability implements Durability {
     assert(entries !== undefined, 'a filling is sealed before it is committed');
     this.#sealed.delete(slot.slotSequence);
     this.#durableEnd = logPosition(slot.slotSequence, slot.endPosition);
-    for (const entry of entries) settle(entry, outcomes.get(entry.streamId));
+    this.#outcomes.unshift(outcomes);
+    if (this.#outcomes.length > FILLINGS_REMEMBERED) this.#outcomes.pop();
+    for (const entry of entries) settle(entry, this.#outcomeOf(entry));
     this.#waits.settle(this.#durableEnd);
     this.#observer.waiting(this.#open.length > 0 || this.#sealed.size > 0);
     this.#observer.durable();
+  }
+
+  /** Of the run in which the entry begins; of a later part of it that was refused or deleted, that. */
+  #outcomeOf({ streamId, offset }: Entry): RunOutcome | undefined {
+    for (const outcomes of this.#outcomes) {
+      const outcome = outcomes.get(streamId);
+      if (outcome === undefined) {
+        if (outcomes === this.#outcomes[0]) return undefined;
+        continue;
+      }
+      if ('refused' in outcome || outcome.localOffset <= offset) return outcome;
+    }
+    return { localOffset: offset, refused: spreadTooFar(streamId) };
   }
 
   whenDurable(logEnd: number): Promise<void> {
@@ -92,6 +122,14 @@ function settle(entry: Entry, outcome: RunOutcome | undefined): void {
   } else {
     entry.resolve(entry.offset + outcome.shift);
   }
+}
+
+function spreadTooFar(streamId: number): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_UNSUPPORTED',
+    `a group of stream ${streamId} was appended over more than ${FILLINGS_REMEMBERED} objects: append less at once`,
+    { details: { streamId } },
+  );
 }
 
 function deleted(streamId: number): MillraceError {

@@ -9,7 +9,7 @@ import {
 } from '../record/record-input.ts';
 import type { PublisherTag, WritableStreamState } from './frame-appender.ts';
 import type { Lane } from './lane.ts';
-import type { StreamTracker } from './tracker.ts';
+import type { StreamReferences } from './stream-references.ts';
 
 export interface Published {
   /** Offset of the record; of a duplicate only when it is the publisher's latest record, otherwise `undefined`. */
@@ -25,7 +25,7 @@ export type PublishedInput = { readonly publishingId: number; readonly value: Re
 export interface PublisherHost {
   readonly stream: WritableStreamState;
   lane(): Lane;
-  tracker(): StreamTracker;
+  references(): StreamReferences;
 }
 
 /** The highest id handed to the lane, and where its record goes. */
@@ -64,10 +64,13 @@ export class Publisher {
 
   /** The highest id published so far; `undefined` when there is none. */
   async lastPublishingId(): Promise<number | undefined> {
+    await this.#host.references().ready(this.reference);
     return this.#lastId();
   }
 
   async #append(records: readonly PublishedInput[], bounded: boolean): Promise<Published[]> {
+    const loading = this.#host.references().ready(this.reference);
+    if (loading !== undefined) await loading;
     const last = this.#lastId();
     const fresh: RecordInput[] = [];
     const publishingIds: number[] = [];
@@ -115,30 +118,36 @@ export class Publisher {
     const lane = this.#host.lane();
     const highest = publishingIds.at(-1);
     if (highest === undefined) return lane.barrier().then(() => undefined);
-    const tracker = this.#host.tracker();
+    const references = this.#host.references();
     // Throws before anything is claimed: a refused record can be sent again under its id.
     const firstOffset = lane.appendMany(stream, records, {
       tag: this.#tag,
       publishingIds,
       bounded,
       placed: (publishingId, offset) => {
-        tracker.published(this.reference, publishingId, offset);
+        references.published(this.reference, publishingId, offset);
       },
     });
     const offset = firstOffset.then((first) => first + records.length - 1);
-    offset.catch(() => undefined);
-    this.#claim = { publishingId: highest, offset };
+    const claim = { publishingId: highest, offset };
+    this.#claim = claim;
+    // Nothing of it was appended, so that it can be sent again; a lane that failed refuses that by itself.
+    offset.catch(() => {
+      if (this.#claim !== claim) return;
+      this.#claim = undefined;
+      references.forget(this.reference);
+    });
     return firstOffset;
   }
 
   async #offsetOf(publishingId: number, claim: Claim | undefined): Promise<number | undefined> {
     if (claim?.publishingId === publishingId) return claim.offset;
-    const mark = this.#host.tracker().state.publishers.get(this.reference);
+    const mark = this.#host.references().publisher(this.reference);
     return mark?.publishingId === publishingId ? mark.offset : undefined;
   }
 
   #lastId(): number | undefined {
-    return this.#claim?.publishingId ?? this.#host.tracker().state.publishers.get(this.reference)?.publishingId;
+    return this.#claim?.publishingId ?? this.#host.references().publisher(this.reference)?.publishingId;
   }
 }
 

@@ -6,7 +6,6 @@ import { MillraceError } from '../errors/millrace-error.ts';
 import { RecordBatch, type StreamRecord } from '../record/record-batch.ts';
 import { type AppendOptions, keyBytes, type RecordInput, type RecordValue } from '../record/record-input.ts';
 import type { StreamConfig, StreamDescription } from '../record/stream-config.ts';
-import type { TrackingState } from '../record/tracking-state.ts';
 import { type BatchSource, readBatchesFrom } from './batch-cursor.ts';
 import type { WritableStreamState } from './frame-appender.ts';
 import type { Lane } from './lane.ts';
@@ -17,7 +16,7 @@ import { checkReference } from './reference.ts';
 import type { SegmentAccess } from './segment-access.ts';
 import { type InfoSource, streamInfo, type StreamInfo } from './stream-info.ts';
 import { configOf, type StreamOptions } from './stream-options.ts';
-import type { StreamTracker } from './tracker.ts';
+import type { StreamReferences } from './stream-references.ts';
 import { loadTracking } from './tracking-loader.ts';
 
 /** What a store lends its streams. */
@@ -26,6 +25,11 @@ export interface StreamContext extends BatchSource, InfoSource {
   readonly segments: SegmentAccess;
   /** The writing side; throws a coded error when the store takes no appends. */
   writer(): Lane;
+  /**
+   * This process assigns the offsets of its streams at the append. Otherwise the coordinator does at the commit, and it
+   * alone knows where a stream ends.
+   */
+  readonly assignsOffsets: boolean;
   /** Moves the log start up to `beforeOffset`, which has been appended. */
   trim(streamId: number, beforeOffset: number): Promise<void>;
   /** Runs `work` while no log start moves. */
@@ -52,8 +56,10 @@ export class Stream {
   readonly #state: WritableStreamState;
   readonly #context: StreamContext;
   /** Absent in a read-only store. */
-  readonly #tracker: StreamTracker | undefined;
+  readonly #references: StreamReferences | undefined;
   readonly #publishers = new Map<string, Publisher>();
+  /** Where the stream ended when the coordinator was last asked: it ends there or later. */
+  #committedEnd = 0;
   #deleted = false;
 
   /** @internal */
@@ -61,12 +67,12 @@ export class Stream {
     description: StreamDescription,
     state: WritableStreamState,
     context: StreamContext,
-    tracker: StreamTracker | undefined,
+    references: StreamReferences | undefined,
   ) {
     this.#description = description;
     this.#state = state;
     this.#context = context;
-    this.#tracker = tracker;
+    this.#references = references;
   }
 
   get name(): string {
@@ -162,7 +168,8 @@ export class Stream {
   async trim(beforeOffset: number): Promise<void> {
     checkOffset(beforeOffset);
     this.#writer();
-    if (beforeOffset > this.#state.nextOffset) throw this.#outOfRange(beforeOffset, this.#state.nextOffset);
+    const end = await this.#endBeyond(beforeOffset - 1);
+    if (beforeOffset > end) throw this.#outOfRange(beforeOffset, end);
     await this.#context.trim(this.#description.streamId, beforeOffset);
   }
 
@@ -173,6 +180,7 @@ export class Stream {
    */
   async truncate({ after }: { readonly after: number }): Promise<void> {
     this.#writer();
+    if (!this.#context.assignsOffsets) throw cannotTruncate(this.name);
     const nextOffset = after + 1;
     checkOffset(nextOffset);
     await this.#context.whileUntrimmed(() => this.#truncate(nextOffset));
@@ -185,7 +193,7 @@ export class Stream {
     const forget = [...this.#publishers.values()].map((publisher) => publisher.claimsToForget());
     await this.#writer().truncate(this.#state, nextOffset, () => {
       this.#context.truncated(streamId, nextOffset);
-      this.#tracker?.cut(nextOffset);
+      this.#references?.cut(nextOffset);
       for (const forgetClaims of forget) forgetClaims();
     });
   }
@@ -196,27 +204,28 @@ export class Stream {
    * backwards.
    */
   async storeOffset(reference: string, offset: number, options: { readonly durable?: boolean } = {}): Promise<void> {
-    const tracker = this.#requireTracker();
+    const references = this.#requireReferences();
     checkReference(reference);
     checkOffset(offset);
-    if (offset >= this.#state.nextOffset) throw this.#outOfRange(offset, this.#state.nextOffset - 1);
-    await tracker.store(reference, offset, options.durable ?? false);
+    const end = this.#context.assignsOffsets ? this.#state.nextOffset : await this.#endBeyond(offset);
+    if (offset >= end) throw this.#outOfRange(offset, end - 1);
+    await references.store(reference, offset, options.durable ?? false);
   }
 
   /** The offset stored for a consumer; `undefined` when there is none. */
   async queryOffset(reference: string): Promise<number | undefined> {
     this.#check();
     checkReference(reference);
-    if (this.#tracker !== undefined) return this.#tracker.offset(reference);
-    return (await this.#loadTracking()).offsets.get(reference);
+    if (this.#references !== undefined) return this.#references.offset(reference);
+    return (await this.#storedOffsets()).get(reference);
   }
 
   /** Forgets a consumer. Returns false when there is none of that name. */
   async deleteOffset(reference: string, options: { readonly durable?: boolean } = {}): Promise<boolean> {
-    const tracker = this.#requireTracker();
+    const references = this.#requireReferences();
     checkReference(reference);
-    if (tracker.offset(reference) === undefined) return false;
-    await tracker.store(reference, undefined, options.durable ?? false);
+    if ((await references.offset(reference)) === undefined) return false;
+    await references.store(reference, undefined, options.durable ?? false);
     return true;
   }
 
@@ -226,7 +235,7 @@ export class Stream {
     const { streamId } = this.#description;
     const { nextOffset } = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
     const durable = this.#context.durableNextOffset(streamId, nextOffset);
-    const offsets = this.#tracker?.offsets() ?? (await this.#loadTracking()).offsets;
+    const offsets = (await this.#references?.offsets()) ?? (await this.#storedOffsets());
     return [...offsets]
       .map(([reference, offset]) => ({ reference, offset, lag: Math.max(0, durable - offset - 1) }))
       .sort((left, right) => (left.reference < right.reference ? -1 : 1));
@@ -241,7 +250,7 @@ export class Stream {
       publisher = new Publisher(reference, {
         stream: this.#state,
         lane: () => this.#writer(),
-        tracker: () => this.#requireTracker(),
+        references: () => this.#requireReferences(),
       });
       this.#publishers.set(reference, publisher);
     }
@@ -259,7 +268,8 @@ export class Stream {
   /** Counts of the stream, exact at any moment. */
   async info(): Promise<StreamInfo> {
     this.#check();
-    return streamInfo(this.#context, this.#description, this.#state);
+    const assigned = this.#context.assignsOffsets ? this.#state : { nextOffset: 0, epoch: 0 };
+    return streamInfo(this.#context, this.#description, assigned);
   }
 
   /**
@@ -320,7 +330,7 @@ export class Stream {
     if (from === 'last') return Math.max(found.firstOffset, next - 1);
     if (typeof from === 'number') {
       checkOffset(from);
-      const assigned = Math.max(next, this.#state.nextOffset);
+      const assigned = this.#context.assignsOffsets ? Math.max(next, this.#state.nextOffset) : next;
       if (from > assigned) throw this.#outOfRange(from, assigned);
       if (from < found.firstOffset && options.onTrimmed !== 'skip') throw this.#outOfRange(from, found.firstOffset);
       return from;
@@ -340,17 +350,32 @@ export class Stream {
     return { offset, timestamp };
   }
 
-  async #loadTracking(): Promise<TrackingState> {
+  /** Of a read-only store: what the log or the coordinator says. */
+  async #storedOffsets(): Promise<ReadonlyMap<string, number>> {
     const { coordinator, segments } = this.#context;
-    return (await loadTracking(coordinator, segments, this.#description.streamId, [])).state;
+    const { streamId } = this.#description;
+    const { offsets } = (await loadTracking(coordinator, segments, streamId, [])).state;
+    // A store without a WAL has no tracking in its log, and one with a WAL has none with the coordinator.
+    return offsets.size > 0 ? offsets : coordinator.trackedOffsets(streamId);
   }
 
   /** Throws what appends would: an offset stored now could never become durable. */
-  #requireTracker(): StreamTracker {
+  #requireReferences(): StreamReferences {
     const { failure } = this.#writer();
     if (failure !== undefined) throw failure;
-    assert(this.#tracker !== undefined, 'a writable stream has a tracker');
-    return this.#tracker;
+    assert(this.#references !== undefined, 'a writable stream has references');
+    return this.#references;
+  }
+
+  /** Where the stream ends, asked anew unless that is known to be behind `offset`. */
+  async #endBeyond(offset: number): Promise<number> {
+    if (this.#context.assignsOffsets) return this.#state.nextOffset;
+    if (this.#committedEnd <= offset) {
+      const { streamId } = this.#description;
+      const found = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
+      this.#committedEnd = Math.max(this.#committedEnd, found.nextOffset);
+    }
+    return this.#committedEnd;
   }
 
   #outOfRange(offset: number, bound: number): MillraceError {
@@ -373,6 +398,14 @@ export class Stream {
       details: { stream: this.name },
     });
   }
+}
+
+function cannotTruncate(name: string): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_UNSUPPORTED',
+    `${name}: a store without a WAL cannot truncate, for others may have read and appended: trim it, or delete it`,
+    { details: { stream: name } },
+  );
 }
 
 function checkOffset(offset: number): void {

@@ -5,6 +5,7 @@
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
+import type { PublisherMark } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { REFERENCES_MAX, TRACKING_FRAME_BYTES_MAX } from '../limits/limits.ts';
 import {
@@ -20,6 +21,7 @@ import type { WritableStreamState } from './frame-appender.ts';
 import type { TrackingSource } from './lane.ts';
 import type { TrackingDebt } from './tracking-loader.ts';
 import { RecentBytes, TRACKING_MIN_INTERVAL, type TrackingSettings, waitBeforeDelta } from './tracking-policy.ts';
+import type { StreamReferences } from './stream-references.ts';
 import { UnsnapshottedTracking } from './unsnapshotted-tracking.ts';
 
 export interface TrackerHost {
@@ -44,7 +46,7 @@ export interface TrackerStats {
   readonly bytes: number;
 }
 
-export class StreamTracker {
+export class StreamTracker implements StreamReferences {
   readonly state: TrackingState;
   readonly #stream: WritableStreamState;
   readonly #host: TrackerHost;
@@ -142,6 +144,19 @@ export class StreamTracker {
     this.state.evictBelow(firstOffset);
     this.#references = this.offsets().size;
     if (held) this.#unsnapshotted.wantSnapshot();
+  }
+
+  /** Everything is known from the start. */
+  ready(): undefined {
+    return undefined;
+  }
+
+  publisher(reference: string): PublisherMark | undefined {
+    return this.state.publishers.get(reference);
+  }
+
+  forget(): void {
+    // This process alone publishes: what it knows is right.
   }
 
   /** A publisher's record entered the log. */

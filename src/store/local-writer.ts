@@ -1,6 +1,6 @@
 /**
- * Everything of a store that writes: the lane with its ring, the WAL worker, and the flush that empties the ring into
- * segments. A read-only store has none of it.
+ * The writing side of a store with a WAL: the lane with its ring, the WAL worker, and the flush that empties the ring into
+ * segments.
  */
 import type { Clock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
@@ -18,10 +18,11 @@ import { Lane } from '../stream/lane.ts';
 import { writeCleanMark } from '../wal/clean-mark.ts';
 import type { RecoveredLane } from '../wal/recovery.ts';
 import type { Settings } from './options.ts';
+import type { StoreWriter } from './store-writer.ts';
 import { Trackers } from './trackers.ts';
 import { WalThread } from './wal-thread.ts';
 
-export interface WriterSideOptions {
+export interface LocalWriterOptions {
   readonly settings: Settings;
   readonly storeId: Uint8Array;
   readonly fileSystem: FileSystem;
@@ -43,19 +44,20 @@ export interface WriterSideOptions {
 
 const LANE = 0;
 
-export class WriterSide {
+export class LocalWriter implements StoreWriter {
   readonly lane: Lane;
   readonly flush: FlushScheduler;
   readonly trackers: Trackers;
+  readonly assignsOffsets = true;
   /** Called when a filling is committed. The store sets it. */
   onCommitted: () => void = () => undefined;
-  readonly #options: WriterSideOptions;
+  readonly #options: LocalWriterOptions;
   readonly #wal: WalThread;
   /** When the current filling is flushed although it is not full. */
   #ageTimer: NodeJS.Timeout | undefined;
   #mode: 'starting' | 'direct' | 'buffered' = 'starting';
 
-  constructor(options: WriterSideOptions) {
+  constructor(options: LocalWriterOptions) {
     this.#options = options;
     const { settings, recovered, geometry, ring, storeId, clock } = options;
     const doorbell = allocateDoorbell();

@@ -1,0 +1,193 @@
+/**
+ * The writing side of a store without a WAL: appends gather in a ring of private memory, a slot that is full or old becomes
+ * an object, and an append is acknowledged when the coordinator has committed its object and assigned its offset.
+ */
+import { required } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
+import type { Signal } from '../base/signal.ts';
+import type { CommitAnswer, Coordinator } from '../coordinator/coordinator.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
+import type { FlushedSegment } from '../flush/flush-job.ts';
+import type { JobRunner } from '../flush/job-runner.ts';
+import { FlushScheduler, type LocalClaims } from '../flush/scheduler.ts';
+import type { ObjectStoreDescriptor } from '../object/object-store.ts';
+import type { Compression } from '../record/stream-config.ts';
+import { allocateDoorbell, Doorbell } from '../ring/doorbell.ts';
+import { allocateRing, logPosition } from '../ring/geometry.ts';
+import type { SealedSlot } from '../ring/producer.ts';
+import { CommitDurability, type RunOutcome } from '../stream/commit-durability.ts';
+import { Lane } from '../stream/lane.ts';
+import { recordBytesMax } from './geometry.ts';
+import type { Settings } from './options.ts';
+import { SharedTrackers } from './shared-trackers.ts';
+import type { StoreWriter } from './store-writer.ts';
+
+export interface DisklessWriterOptions {
+  readonly settings: Settings;
+  readonly storeId: Uint8Array;
+  readonly coordinator: Coordinator;
+  readonly runner: JobRunner;
+  readonly objects: ObjectStoreDescriptor;
+  readonly clock: Clock;
+  readonly compression: () => ReadonlyMap<number, Compression>;
+  /** Notified when more is committed. */
+  readonly progress: Signal;
+}
+
+const LANE = 0;
+const NO_CLAIMS: LocalClaims = new Map();
+/** The longest that a timer can wait. */
+const KEEP_ALIVE_INTERVAL: number = 2 ** 31 - 1;
+
+export class DisklessWriter implements StoreWriter {
+  readonly lane: Lane;
+  readonly flush: FlushScheduler;
+  readonly trackers: SharedTrackers;
+  readonly assignsOffsets = false;
+  readonly mode = 'none';
+  onCommitted: () => void = () => undefined;
+  readonly #options: DisklessWriterOptions;
+  readonly #interval: number;
+  readonly #ring: SharedArrayBuffer;
+  readonly #durability: CommitDurability;
+  readonly #claims = new Map<number, LocalClaims>();
+  /** When the current filling is uploaded although it is not full. */
+  #ageTimer: NodeJS.Timeout | undefined;
+  #keepAlive: NodeJS.Timeout | undefined;
+
+  constructor(options: DisklessWriterOptions) {
+    this.#options = options;
+    const { settings, storeId, clock, coordinator } = options;
+    const diskless = required(settings.diskless, 'a store without a WAL says how');
+    this.#interval = diskless.interval;
+    const geometry = { slots: diskless.slots, slotBytes: diskless.slotBytes };
+    this.#ring = allocateRing(geometry);
+    this.trackers = new SharedTrackers(coordinator, clock, settings.tracking.maxInterval);
+    this.flush = this.#makeScheduler();
+    let durability: CommitDurability | undefined;
+    this.lane = new Lane(
+      {
+        ring: this.#ring,
+        geometry,
+        identity: { lane: LANE, storeId },
+        start: { slotSequence: 0, blockSequence: 0 },
+        released: -1,
+        // Nobody listens: blocks of this ring are written by nobody but the flush.
+        doorbell: new Doorbell(allocateDoorbell()),
+        clock,
+        maxRecordBytes: recordBytesMax(settings, geometry),
+        maxQueuedBytes: diskless.maxQueuedBytes,
+        durability: (observer) => (durability = new CommitDurability(logPosition(0, 0), observer)),
+      },
+      {
+        sealed: (slot) => {
+          this.#sealed(slot);
+        },
+        durable: () => {
+          options.progress.notify();
+        },
+        pending: (waiting) => {
+          this.#pending(waiting);
+        },
+      },
+    );
+    this.#durability = required(durability as CommitDurability | undefined, 'a lane makes its durability');
+  }
+
+  async flushAll(): Promise<void> {
+    await this.trackers.flush();
+    await this.lane.drained();
+    this.lane.seal();
+    await this.flush.drain();
+  }
+
+  /** Appends are refused from now on, and those that wait may or may not be committed. */
+  fail(error: MillraceError): void {
+    this.#stopAge();
+    this.trackers.discard();
+    this.lane.fail(error);
+  }
+
+  async close(): Promise<void> {
+    try {
+      if (this.lane.failure === undefined) await this.flushAll();
+    } finally {
+      this.#stopAge();
+      this.lane.fail(new MillraceError('ERR_MILLRACE_CLOSED', 'the store was closed'));
+      this.#pending(false);
+    }
+  }
+
+  #makeScheduler(): FlushScheduler {
+    const { coordinator, runner, objects, storeId, clock, compression } = this.#options;
+    return new FlushScheduler({
+      coordinator,
+      runner,
+      objects,
+      storeId,
+      clock,
+      compression,
+      relative: true,
+      claims: ({ slotSequence }) => this.#claims.get(slotSequence) ?? NO_CLAIMS,
+      committed: (slot, segment, answer) => {
+        this.#committed(slot, segment, answer);
+      },
+      failed: (error) => {
+        this.fail(error);
+      },
+      sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+    });
+  }
+
+  #sealed(slot: SealedSlot): void {
+    this.#stopAge();
+    const claims = this.trackers.takeClaims();
+    if (claims.size > 0) this.#claims.set(slot.slotSequence, claims);
+    this.#durability.sealed(slot.slotSequence);
+    const { geometry } = this.lane.producer;
+    this.flush.add({ lane: LANE, ring: this.#ring, geometry }, slot, Promise.resolve());
+  }
+
+  #committed(slot: SealedSlot, segment: FlushedSegment, answer: CommitAnswer | undefined): void {
+    const outcomes = new Map<number, RunOutcome>();
+    for (const [index, { streamId, localOffset }] of segment.runs.entries()) {
+      const placed = answer?.runs[index];
+      if (placed?.refused === true) outcomes.set(streamId, { localOffset, refused: refused(streamId) });
+      else if (placed?.firstOffset !== undefined) {
+        outcomes.set(streamId, { localOffset, shift: placed.firstOffset - localOffset });
+      }
+    }
+    this.#claims.delete(slot.slotSequence);
+    this.#durability.committed(slot, outcomes);
+    this.lane.release(slot.slotSequence);
+    this.onCommitted();
+  }
+
+  /** While an append waits, its filling ages and the process must not end. */
+  #pending(waiting: boolean): void {
+    if (!waiting) {
+      clearInterval(this.#keepAlive);
+      this.#keepAlive = undefined;
+      return;
+    }
+    this.#keepAlive ??= setInterval(() => undefined, KEEP_ALIVE_INTERVAL);
+    this.#ageTimer ??= setTimeout(() => {
+      this.#ageTimer = undefined;
+      if (this.lane.failure === undefined) this.lane.seal();
+    }, this.#interval);
+  }
+
+  #stopAge(): void {
+    clearTimeout(this.#ageTimer);
+    this.#ageTimer = undefined;
+  }
+}
+
+function refused(streamId: number): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_CONFLICT',
+    `appends to stream ${streamId} were refused: a publisher among them has published elsewhere meanwhile. Nothing of ` +
+      'them was appended: send them again, and what the other one has appended is answered as duplicate',
+    { details: { streamId } },
+  );
+}

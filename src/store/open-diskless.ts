@@ -1,0 +1,140 @@
+/** Opens stores without a WAL: alone, over a manifest in a locked directory, or shared, over a coordinator's service. */
+import { resolve } from 'node:path';
+import { systemClock } from '../base/clock.ts';
+import type { FileSystem } from '../base/file-system.ts';
+import { systemRandom } from '../base/random.ts';
+import { Signal } from '../base/signal.ts';
+import type { CoordinatorComponent } from '../coordinator/component.ts';
+import type { Coordinator } from '../coordinator/coordinator.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
+import { STORE_ID_BYTES } from '../ring/block-format.ts';
+import { existingGeometry } from '../wal/slot-files.ts';
+import { checkManifest, findStore, makeFolders, prepareDirectory } from './birth.ts';
+import { makeCompactionAgent } from './compaction-agent.ts';
+import { DisklessWriter } from './diskless-writer.ts';
+import { writeIdentity } from './identity.ts';
+import { removeUnfinished } from './janitor.ts';
+import type { StoreLock } from './lock.ts';
+import { codecsOf, LANE } from './open-log.ts';
+import { openManifest } from './open-manifest.ts';
+import { type OpenedObjects, openObjects } from './open-objects.ts';
+import type { Settings } from './options.ts';
+import type { StorePaths } from './paths.ts';
+import { flushThreads, WorkerPool } from './pool.ts';
+import { Store } from './store.ts';
+
+interface OpenedParts {
+  readonly settings: Settings;
+  readonly storeId: Uint8Array;
+  readonly coordinator: Coordinator;
+  readonly objects: OpenedObjects;
+  readonly lock: StoreLock | undefined;
+}
+
+/** Opens the store of a coordinator that any number of processes share. `dir` matters only where it holds the objects. */
+export async function openShared(
+  fileSystem: FileSystem,
+  settings: Settings,
+  component: CoordinatorComponent,
+): Promise<Store> {
+  const coordinator = await component.open({ deleteGrace: settings.compaction.deleteGrace });
+  return closingOnFailure([() => coordinator.close()], async (opened) => {
+    const { dir } = settings;
+    const paths = dir === undefined ? undefined : prepareDirectory(fileSystem, resolve(dir)).paths;
+    if (paths !== undefined && settings.objects === undefined) fileSystem.makeDirectorySync(paths.objects);
+    const objects = await openObjects(fileSystem, settings, paths);
+    opened.push(() => objects.objects.close());
+    const { storeId } = coordinator;
+    return assemble({ settings, storeId, coordinator, objects, lock: undefined }, opened);
+  });
+}
+
+/** Opens, or makes, a store of this process alone in a directory whose lock it holds. */
+export async function openAlone(
+  fileSystem: FileSystem,
+  settings: Settings,
+  paths: StorePaths,
+  lock: StoreLock,
+): Promise<Store> {
+  const known = findStore(fileSystem, paths);
+  const storeId = known ?? systemRandom.bytes(STORE_ID_BYTES);
+  if (known === undefined) {
+    makeFolders(fileSystem, paths);
+    fileSystem.removeDirectorySync(paths.wal);
+  } else {
+    checkManifest(fileSystem, paths);
+    refuseWal(fileSystem, paths);
+  }
+  return closingOnFailure([], async (opened) => {
+    const coordinator = await openManifest(fileSystem, settings, paths, storeId);
+    opened.push(() => coordinator.close());
+    const objects = await openObjects(fileSystem, settings, paths);
+    opened.push(() => objects.objects.close());
+    await removeUnfinished(coordinator, objects.objects);
+    if (known === undefined) writeIdentity(fileSystem, paths.root, storeId);
+    return assemble({ settings, storeId, coordinator, objects, lock }, opened);
+  });
+}
+
+/** What its WAL holds and no segment does would be forgotten. */
+function refuseWal(fileSystem: FileSystem, paths: StorePaths): void {
+  const hasWal = fileSystem.statSync(paths.wal) !== undefined;
+  if (!hasWal || existingGeometry(fileSystem, paths.wal, LANE) === undefined) return;
+  throw new MillraceError('ERR_MILLRACE_UNSUPPORTED', `${paths.root} was made with a WAL: open it without \`wal: false\``, {
+    details: { directory: paths.root },
+  });
+}
+
+/** The other way round: a store without a WAL cannot take one up. */
+export function refuseWithoutWal(fileSystem: FileSystem, paths: StorePaths): void {
+  const stats = [paths.wal, paths.walNew, paths.walOld].map((path) => fileSystem.statSync(path));
+  if (stats.some((stat) => stat !== undefined)) return;
+  throw new MillraceError('ERR_MILLRACE_UNSUPPORTED', `${paths.root} was made without a WAL: open it with \`wal: false\``, {
+    details: { directory: paths.root },
+  });
+}
+
+async function closingOnFailure<T>(
+  opened: (() => Promise<void>)[],
+  work: (opened: (() => Promise<void>)[]) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(opened);
+  } catch (error) {
+    for (const close of opened.reverse()) await close().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function assemble(parts: OpenedParts, opened: (() => Promise<void>)[]): Promise<Store> {
+  const { settings, storeId, coordinator, lock } = parts;
+  const { objects, descriptor } = parts.objects;
+  const progress = new Signal();
+  const shared = settings.coordinator !== undefined;
+  const common = { settings, storeId, coordinator, objects, clock: systemClock, progress, shared, lock };
+  const nothingRecovered = { recovery: undefined, recovered: new Map() };
+  if (settings.readOnly) {
+    const closePool = (): Promise<void> => Promise.resolve();
+    const none = { writer: undefined, compaction: undefined, closePool, compression: new Map() };
+    return new Store({ ...common, ...nothingRecovered, ...none });
+  }
+  const compression = await codecsOf(coordinator);
+  const tasks = settings.objects === undefined ? 1 : UPLOADS_PER_THREAD;
+  const pool = new WorkerPool(flushThreads(), settings.compaction.maxConcurrentJobs, tasks);
+  opened.push(() => pool.close());
+  const writer = new DisklessWriter({
+    settings,
+    storeId,
+    coordinator,
+    runner: pool,
+    objects: descriptor,
+    clock: systemClock,
+    compression: () => compression,
+    progress,
+  });
+  const compaction = makeCompactionAgent({ settings, storeId, coordinator, pool, objects: descriptor });
+  return new Store({ ...common, ...nothingRecovered, writer, compaction, closePool: () => pool.close(), compression });
+}
+
+/** A remote store answers late: while one upload of a thread waits, others go on. */
+const UPLOADS_PER_THREAD = 4;

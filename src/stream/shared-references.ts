@@ -1,0 +1,174 @@
+/**
+ * Consumers and publishers of a stream without a WAL: the coordinator keeps them, for all processes that share it. Stored
+ * offsets gather here, last write wins; publishers move with the commit of their records, which compares before it sets.
+ */
+import type { Clock } from '../base/clock.ts';
+import type { Coordinator, PublisherMark } from '../coordinator/coordinator.ts';
+import { isMillraceError } from '../errors/millrace-error.ts';
+import { TRACKING_MIN_INTERVAL } from './tracking-policy.ts';
+import type { StreamReferences } from './stream-references.ts';
+
+export interface SharedReferencesHost {
+  readonly coordinator: Coordinator;
+  readonly clock: Clock;
+  /** Offsets are written this often at most; after a rest of that length, sooner. Milliseconds. */
+  readonly maxInterval: number;
+  /** Calls back after some milliseconds, unless cancelled. */
+  readonly later: (milliseconds: number, callback: () => void) => () => void;
+  /** A publisher's record entered the open filling. `previousId`: the id before it, as far as this process knows. */
+  readonly claim: (reference: string, previousId: number | undefined, publishingId: number, offset: number) => void;
+}
+
+export interface SharedReferencesStats {
+  references: number;
+  publishers: number;
+  deltas: number;
+  interval: number;
+}
+
+export class SharedReferences implements StreamReferences {
+  readonly #streamId: number;
+  readonly #host: SharedReferencesHost;
+  /** Stored and not with the coordinator yet; `undefined` means removed. */
+  #pending = new Map<string, number | undefined>();
+  #pendingSince = 0;
+  #writing: Promise<void> = Promise.resolve();
+  #writtenAt: number;
+  #cancelTimer: (() => void) | undefined;
+  /** Why an offset stored earlier was refused: the next caller is told. */
+  #refusal: Error | undefined;
+  readonly #loading = new Map<string, Promise<void>>();
+  readonly #publishers = new Map<string, PublisherMark>();
+  #deltas = 0;
+  #interval = 0;
+
+  constructor(streamId: number, host: SharedReferencesHost) {
+    this.#streamId = streamId;
+    this.#host = host;
+    this.#writtenAt = host.clock.monotonic() - host.maxInterval;
+  }
+
+  async offset(reference: string): Promise<number | undefined> {
+    return (await this.offsets()).get(reference);
+  }
+
+  async offsets(): Promise<Map<string, number>> {
+    // What is under way is with the coordinator or among the pending ones by then.
+    await this.#writing.catch(() => undefined);
+    const offsets = await this.#host.coordinator.trackedOffsets(this.#streamId);
+    for (const [reference, offset] of this.#pending) {
+      if (offset === undefined) offsets.delete(reference);
+      else offsets.set(reference, offset);
+    }
+    return offsets;
+  }
+
+  async store(reference: string, offset: number | undefined, durable: boolean): Promise<void> {
+    const refusal = this.#refusal;
+    this.#refusal = undefined;
+    if (refusal !== undefined) throw refusal;
+    if (this.#pending.size === 0) this.#pendingSince = this.#host.clock.monotonic();
+    this.#pending.set(reference, offset);
+    if (durable) await this.flush();
+    else this.#arm();
+  }
+
+  /** Writes what has gathered; resolves when it is durable. */
+  flush(): Promise<void> {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#writing = this.#writing.catch(() => undefined).then(() => this.#write());
+    return this.#writing;
+  }
+
+  cut(): void {
+    // Streams without a WAL are never truncated.
+  }
+
+  ready(reference: string): Promise<void> {
+    let loading = this.#loading.get(reference);
+    if (loading === undefined) {
+      loading = this.#load(reference);
+      this.#loading.set(reference, loading);
+      loading.catch(() => {
+        this.#loading.delete(reference);
+      });
+    }
+    return loading;
+  }
+
+  publisher(reference: string): PublisherMark | undefined {
+    return this.#publishers.get(reference);
+  }
+
+  published(reference: string, publishingId: number, offset: number): void {
+    this.#host.claim(reference, this.#publishers.get(reference)?.publishingId, publishingId, offset);
+    this.#publishers.set(reference, { publishingId, offset: NaN });
+  }
+
+  forget(reference: string): void {
+    this.#loading.delete(reference);
+    this.#publishers.delete(reference);
+  }
+
+  /** Forgets what has not been written. */
+  discard(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#pending.clear();
+  }
+
+  stats(): SharedReferencesStats {
+    const { size: publishers } = this.#publishers;
+    return { references: this.#pending.size, publishers, deltas: this.#deltas, interval: this.#interval };
+  }
+
+  async #load(reference: string): Promise<void> {
+    const mark = await this.#host.coordinator.publisherMark(this.#streamId, reference);
+    if (mark === undefined) this.#publishers.delete(reference);
+    else this.#publishers.set(reference, mark);
+  }
+
+  async #write(): Promise<void> {
+    const taken = this.#pending;
+    if (taken.size === 0) return;
+    this.#pending = new Map();
+    const { monotonic } = this.#host.clock;
+    this.#interval = monotonic.call(this.#host.clock) - this.#pendingSince;
+    try {
+      await this.#host.coordinator.storeOffsets(this.#streamId, taken);
+      this.#deltas += 1;
+    } catch (error) {
+      if (isMillraceError(error, 'ERR_MILLRACE_UNAVAILABLE')) this.#restore(taken);
+      // One consumer too many: the others are stored all the same.
+      else if (taken.size > 1) await this.#writeEach(taken);
+      throw error;
+    } finally {
+      this.#writtenAt = monotonic.call(this.#host.clock);
+    }
+  }
+
+  async #writeEach(taken: ReadonlyMap<string, number | undefined>): Promise<void> {
+    for (const [reference, offset] of taken) {
+      await this.#host.coordinator.storeOffsets(this.#streamId, new Map([[reference, offset]])).catch(() => undefined);
+    }
+  }
+
+  /** What was stored meanwhile is newer. */
+  #restore(taken: ReadonlyMap<string, number | undefined>): void {
+    this.#pending = new Map([...taken, ...this.#pending]);
+    this.#arm();
+  }
+
+  #arm(): void {
+    if (this.#cancelTimer !== undefined) return;
+    const rested = this.#host.clock.monotonic() - this.#writtenAt;
+    const wait = Math.max(Math.min(TRACKING_MIN_INTERVAL, this.#host.maxInterval), this.#host.maxInterval - rested);
+    this.#cancelTimer = this.#host.later(wait, () => {
+      this.#cancelTimer = undefined;
+      this.flush().catch((error: Error) => {
+        if (!isMillraceError(error, 'ERR_MILLRACE_UNAVAILABLE')) this.#refusal = error;
+      });
+    });
+  }
+}
