@@ -22,7 +22,7 @@ export function prepareDirectory(fileSystem: FileSystem, dir: string): PreparedD
     makeParents(fileSystem, root, made);
   } catch (error) {
     removeMade(fileSystem, made);
-    throw unusable(root, error instanceof Error ? error.message : String(error), error);
+    throw openFailure(root, error);
   }
   return { paths: storePaths(root), made };
 }
@@ -31,7 +31,7 @@ function makeParents(fileSystem: FileSystem, path: string, made: string[]): void
   const stat = fileSystem.statSync(path);
   // The dot makes a link tell of what it leads to.
   if (stat?.kind === 'directory' || fileSystem.statSync(path + sep + '.')?.kind === 'directory') return;
-  if (stat?.kind === 'file') throw new Error('it is a file');
+  if (stat?.kind === 'file') throw unusable(path, 'it is a file: choose a directory');
   if (stat === undefined) {
     makeParents(fileSystem, dirname(path), made);
     made.push(path);

@@ -26,7 +26,7 @@ async function start(t: TestContext): Promise<Subject> {
   const folder = new StoreFolder(t);
   mkdirSync(folder.dir);
   const faults = new Faults(folder.dir, folder.parent);
-  const child = await StoreProcess.start(t, { env: faults.environment });
+  const child = await StoreProcess.start(t, { environment: faults.environment });
   await child.call('open', { dir: folder.dir, wal: SMALL_WAL });
   await child.call('createStream', 'b');
   await child.call('append', 'a', numbered(10));
@@ -98,7 +98,7 @@ test('a failed sync of the WAL, where direct writes are not offered, is never tr
   const subject = await start(t);
   const { folder, faults } = subject;
   await subject.child.call('close');
-  const child = await StoreProcess.start(t, { env: faults.environment });
+  const child = await StoreProcess.start(t, { environment: faults.environment });
   // Each of the two files is probed once.
   faults.arm({ operation: 'write', path: '.wal', last: SMALL_WAL.slots, action: 'EINVAL' });
   await child.call('open', { dir: folder.dir, wal: SMALL_WAL });
@@ -194,7 +194,7 @@ const BIRTH_FAULTS: readonly FaultRule[] = [
 test('a birth that fails at any step says why and leaves nothing behind', { skip }, async (t) => {
   const folder = new StoreFolder(t);
   const faults = new Faults(folder.dir, folder.parent);
-  const child = await StoreProcess.start(t, { env: faults.environment });
+  const child = await StoreProcess.start(t, { environment: faults.environment });
   const descriptors = await child.call('descriptors');
   for (const rule of BIRTH_FAULTS) {
     faults.arm(rule);

@@ -1,5 +1,5 @@
 /** What a store in another process can be told to do: arguments and answers are plain data. */
-import { readdirSync } from 'node:fs';
+import { readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { open, type OpenOptions, type Store } from '../../src/index.ts';
 import { lockBySocket } from '../../src/store/lock.ts';
 
@@ -70,6 +70,18 @@ export const storeCommands = {
     }
   },
   problems: async (): Promise<readonly unknown[]> => (await opened().verify()).problems,
+  list: async (directory: string): Promise<string[]> => readdirSync(directory, { recursive: true, encoding: 'utf8' }),
+  /** Writes a file of so many bytes, or as many as there is room for. */
+  fill: async (path: string, bytes: number): Promise<void> => {
+    try {
+      writeFileSync(path, Buffer.alloc(bytes));
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'ENOSPC') throw error;
+    }
+  },
+  remove: async (path: string): Promise<void> => {
+    rmSync(path);
+  },
   descriptors: async (): Promise<number> => readdirSync('/proc/self/fd').length,
   lockBySocket: async (directory: string): Promise<void> => {
     await lockBySocket(directory);

@@ -1,5 +1,5 @@
 /** A store in a process of its own, told what to do: it can be killed, preloaded with faults, or have fewer rights. */
-import { type ChildProcess, fork, type ForkOptions } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { StoreCommands } from './store-commands.ts';
@@ -27,6 +27,15 @@ export class RemoteError extends Error {
   }
 }
 
+export interface StoreProcessOptions {
+  /** Added to the environment. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** A program and its arguments that starts the rest of its command line. */
+  readonly wrapper?: readonly string[];
+  /** User and group to run as. */
+  readonly user?: number;
+}
+
 export class StoreProcess {
   readonly #child: ChildProcess;
   readonly #ended: Promise<void>;
@@ -51,9 +60,15 @@ export class StoreProcess {
   }
 
   /** Starts a process, which has no store open yet. It is killed when the test ends. */
-  static async start(t: TestContext, options: ForkOptions = {}): Promise<StoreProcess> {
-    const environment = { ...process.env, ...options.env };
-    const child = fork(CHILD, [], { ...options, env: environment, execArgv: [], serialization: 'advanced' });
+  static async start(t: TestContext, options: StoreProcessOptions = {}): Promise<StoreProcess> {
+    const { wrapper = [], user, environment } = options;
+    const [program = process.execPath, ...args] = [...wrapper, process.execPath, CHILD];
+    const child = spawn(program, args, {
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      serialization: 'advanced',
+      env: { ...process.env, ...environment },
+      ...(user === undefined ? {} : { uid: user, gid: user }),
+    });
     const started = new StoreProcess(child);
     t.after(() => started.kill());
     await new Promise((resolve, reject) => {
