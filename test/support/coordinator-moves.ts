@@ -4,7 +4,13 @@
  */
 import fc from 'fast-check';
 import type { ManualClock } from '../../src/base/clock.ts';
-import type { CommitRun, FoundRun, ObjectCommit, Truncation } from '../../src/coordinator/coordinator.ts';
+import type {
+  CommitRun,
+  FoundRun,
+  ObjectCommit,
+  PublisherClaim,
+  Truncation,
+} from '../../src/coordinator/coordinator.ts';
 import type { CommitJob, Job, JobOutput, JobRun } from '../../src/coordinator/job.ts';
 import type { StreamConfig } from '../../src/record/stream-config.ts';
 import type { CoordinatorPair } from './coordinator-pair.ts';
@@ -36,6 +42,8 @@ const MOVE_KINDS = [
   'expire',
   'confirm',
   'slot',
+  'storeOffsets',
+  'storeOffsets',
 ] as const;
 
 export interface Move {
@@ -59,6 +67,7 @@ const CONFIGS: readonly StreamConfig[] = [
   { ...PLAIN, compression: 'none', deletionDeadline: 100 },
 ];
 const ODD_NUMBERS = [-1, 1.5, NaN, Infinity, 2 ** 53, 1e300];
+const REFERENCES = ['first', 'second', '\u{1f40e} third'];
 const LEASE = 1500;
 
 export class Moves {
@@ -113,7 +122,9 @@ export class Moves {
         truncations.push({ streamId, nextOffset: first, epoch });
       }
       const records = (c + index * 3) % 5;
-      runs.push(this.#run(streamId, relative ? 0 : first + (c % 37 === 0 ? 1 : 0), records, epoch, c + index));
+      const run = this.#run(streamId, relative ? 0 : first + (c % 37 === 0 ? 1 : 0), records, epoch, c + index);
+      const publishers = records > 0 && a % 4 === 0 ? [await this.#claim(run, b + index)] : [];
+      runs.push(publishers.length === 0 ? run : { ...run, publishers });
       next.set(streamId, first + records);
     }
     const wal = { lane: b % 2, slotSequence: this.#nextSlot(c), blockSequence: c };
@@ -201,6 +212,16 @@ export class Moves {
     await this.#pair.ask('advanceFlushed', { lane: a % 2, slotSequence: this.#nextSlot(b), blockSequence: b });
   }
 
+  async storeOffsets({ a, b, c }: Move): Promise<void> {
+    const streamId = await this.#streamId(a);
+    const totals = await this.#pair.ask('streamTotals', streamId);
+    const offset = (totals?.firstOffset ?? 0) + (b % ((totals?.nextOffset ?? 0) + 2)) - (c % 3);
+    const value = c % 7 === 0 ? undefined : c % 29 === 0 ? pick(ODD_NUMBERS, b) : offset;
+    const offsets = new Map<string, number | undefined>([[pick(REFERENCES, b), value]]);
+    if (c % 2 === 0) offsets.set(c % 31 === 0 ? '' : pick(REFERENCES, c), totals?.firstOffset);
+    await this.#pair.ask('storeOffsets', streamId, offsets);
+  }
+
   /** Everything that can be asked without changing anything. */
   async compareAll(): Promise<void> {
     for (const { streamId } of (await this.#pair.ask('streams')) ?? []) await this.#compareStream(streamId);
@@ -224,6 +245,8 @@ export class Moves {
     const found = await this.#pair.ask('findRuns', streamId, 0, EVERYTHING);
     await this.#pair.ask('streamTotals', streamId);
     await this.#pair.ask('findTrackingRuns', streamId);
+    await this.#pair.ask('trackedOffsets', streamId);
+    for (const reference of REFERENCES) await this.#pair.ask('publisherMark', streamId, reference);
     const middle = ((found?.firstOffset ?? 0) + (found?.nextOffset ?? 0)) >> 1;
     await this.#pair.ask('findRuns', streamId, middle, { maxRuns: 2, maxBytes: 60 });
     await this.#pair.ask('findRuns', streamId, Infinity, { maxRuns: 0, maxBytes: 0 });
@@ -265,6 +288,15 @@ export class Moves {
   async #reserve(count: number): Promise<void> {
     const made = await this.#pair.ask('reserveObjects', count);
     this.#reserved.push(...(made?.keys ?? []));
+  }
+
+  /** Of the last record of the run; now and then by a writer that does not know of the latest one. */
+  async #claim({ streamId, firstOffset, nextOffset }: CommitRun, choice: number): Promise<PublisherClaim> {
+    const reference = pick(REFERENCES, choice);
+    const mark = await this.#pair.ask('publisherMark', streamId, reference);
+    const previousId = choice % 5 === 0 ? 1 : mark?.publishingId;
+    const offset = choice % 17 === 0 ? nextOffset : Math.max(firstOffset, nextOffset - 1);
+    return { reference, previousId, publishingId: (previousId ?? 0) + 1 + (choice % 3), offset };
   }
 
   #nextSlot(choice: number): number {

@@ -21,9 +21,9 @@ function comparable(name: string, outcome: unknown): unknown {
 }
 
 /** What can be asked. */
-type Question = { [Name in keyof Coordinator]: Coordinator[Name] extends (...args: never) => unknown ? Name : never }[
-  keyof Coordinator
-];
+type Question = {
+  [Name in keyof Coordinator]: Coordinator[Name] extends (...args: never) => unknown ? Name : never;
+}[keyof Coordinator];
 
 /** Asks both and compares; the answer is the first one's. A refusal is returned, not thrown. */
 export class CoordinatorPair {

@@ -144,6 +144,16 @@ export class PostgresServer {
     }
   }
 
+  /** Runs several statements as the superuser. */
+  async script(text: string): Promise<void> {
+    const client = await this.connect();
+    try {
+      await client.query(text);
+    } finally {
+      await client.end();
+    }
+  }
+
   async #answers(): Promise<boolean> {
     assertRunning(this.#process);
     return this.query('SELECT 1').then(

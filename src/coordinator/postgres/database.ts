@@ -35,7 +35,7 @@ interface Failure {
   readonly inCommit: boolean;
 }
 
-const COLLISIONS_MAX = 20;
+const COLLISIONS_MAX = 10;
 const PAUSE_MIN = 10;
 const PAUSE_MAX = 1_000;
 

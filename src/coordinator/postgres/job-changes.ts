@@ -1,4 +1,5 @@
 /** Jobs: claimed, kept alive, committed. */
+import { invalid } from '../commands/checks.ts';
 import { commitJob } from '../commands/commit-job.ts';
 import { claimJob, releaseJob, renewJob } from '../commands/job-commands.ts';
 import type { CommitJob, Job, JobAnswer, JobPlan } from '../job.ts';
@@ -7,16 +8,18 @@ import { change } from './change.ts';
 import type { Database } from './database.ts';
 import type { Loader } from './loader.ts';
 import { numbersOf } from './object-changes.ts';
+import { isStorable } from './records.ts';
 
 const TOKEN_BYTES = 16;
 
-export function claim(
+export async function claim(
   database: Database,
   worker: string,
   plan: JobPlan,
   leaseMs: number,
   random: Random,
 ): Promise<Job | undefined> {
+  if (!isStorable(worker)) throw invalid('the name of a worker in PostgreSQL is well-formed text without U+0000');
   const token = Buffer.from(random.bytes(TOKEN_BYTES)).toString('hex');
   return change(
     database,

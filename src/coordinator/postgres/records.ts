@@ -95,6 +95,11 @@ export interface JobInputRecord {
   readonly ordinal: number;
 }
 
+/** PostgreSQL stores every well-formed text but for one character. */
+export function isStorable(text: string): boolean {
+  return !text.includes('\0') && Buffer.from(text).toString() === text;
+}
+
 export function streamRowOf(record: StreamRecord): StreamRow {
   return {
     ...newStreamRow(record.stream_id, record.name, checkConfig(record.config)),

@@ -12,17 +12,18 @@ import type { Trimmed, Truncation } from '../coordinator.ts';
 import { change } from './change.ts';
 import type { Database } from './database.ts';
 import { FAR, type Loader } from './loader.ts';
+import { isStorable } from './records.ts';
 import { lastPositionUpTo, loadTail, stepTowards } from './stream-places.ts';
 
-export function makeStream(
+export async function makeStream(
   database: Database,
   name: string,
   config: StreamConfig,
 ): Promise<{ stream: StreamDescription; created: boolean }> {
+  if (!isStorable(name)) throw unstorable();
   return change(
     database,
     async (loader) => {
-      checkStorable(name);
       if (await loadByName(loader, name)) return;
       // Whoever has this lock is the only one to make streams: looking again is enough to keep names unique.
       await loader.lockCounter('stream');
@@ -32,10 +33,11 @@ export function makeStream(
   );
 }
 
-/** PostgreSQL stores every character but this one. */
-function checkStorable(name: string): void {
-  if (!name.includes('\0')) return;
-  throw new MillraceError('ERR_MILLRACE_INVALID_STREAM_NAME', 'a stream name in PostgreSQL has no character U+0000');
+function unstorable(): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_INVALID_STREAM_NAME',
+    'a stream name in PostgreSQL is well-formed text without U+0000',
+  );
 }
 
 async function loadByName(loader: Loader, name: string): Promise<boolean> {

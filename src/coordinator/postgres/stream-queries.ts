@@ -21,7 +21,9 @@ export async function describeStreams(database: Database, name?: string): Promis
   const rows = await database.read((session) => {
     return session.rows<Pick<StreamRecord, 'stream_id' | 'name' | 'config'>>(text, name === undefined ? [] : [name]);
   });
-  return rows.map((row) => ({ streamId: row.stream_id, name: row.name, config: checkConfig(row.config) }));
+  // A name that is no well-formed text arrives as another one.
+  const named = rows.filter((row) => name === undefined || row.name === name);
+  return named.map((row) => ({ streamId: row.stream_id, name: row.name, config: checkConfig(row.config) }));
 }
 
 /**
