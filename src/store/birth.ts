@@ -29,9 +29,9 @@ export function prepareDirectory(fileSystem: FileSystem, dir: string): PreparedD
 
 function makeParents(fileSystem: FileSystem, path: string, made: string[]): void {
   const stat = fileSystem.statSync(path);
-  // The dot makes a link tell of what it leads to.
-  if (stat?.kind === 'directory' || fileSystem.statSync(path + sep + '.')?.kind === 'directory') return;
   if (stat?.kind === 'file') throw unusable(path, 'it is a file: choose a directory');
+  // The dot makes a link tell of what it leads to.
+  if (stat?.kind === 'directory' || (stat && fileSystem.statSync(path + sep + '.'))) return;
   if (stat === undefined) {
     makeParents(fileSystem, dirname(path), made);
     made.push(path);

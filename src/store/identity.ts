@@ -4,7 +4,7 @@
  *
  * ```
  *   0 magic u32 "MRST"
- *   4 version u16, reserved u16
+ *   4 version u16, log u16   0: the folder `wal` holds its log; 1: it was made without one
  *   8 store id 16 B
  *  24 checksum u64   xxh64 of bytes [0, 24)
  * ```
@@ -21,6 +21,8 @@ export const STORE_MAGIC = 0x5453524d;
 export const STORE_VERSION = 1;
 const STORE_BYTES = 32;
 const CHECKED_BYTES = 24;
+const LOG_AT = 6;
+const NO_LOG = 1;
 
 /** Whether the store was born: there is a `STORE`, intact or not. */
 export function hasIdentity(fileSystem: FileSystem, directory: string): boolean {
@@ -29,6 +31,16 @@ export function hasIdentity(fileSystem: FileSystem, directory: string): boolean 
 
 /** The id in `STORE`; `undefined` when the store was never born. Throws a coded error on damage. */
 export function readIdentity(fileSystem: FileSystem, directory: string): Uint8Array | undefined {
+  return readStoreFile(fileSystem, directory)?.slice(8, 8 + STORE_ID_BYTES);
+}
+
+/** Whether the store, which was born, was made with a WAL. */
+export function hasLog(fileSystem: FileSystem, directory: string): boolean {
+  const bytes = readStoreFile(fileSystem, directory);
+  return bytes !== undefined && viewOf(bytes).getUint16(LOG_AT, true) !== NO_LOG;
+}
+
+function readStoreFile(fileSystem: FileSystem, directory: string): Uint8Array | undefined {
   const path = join(directory, STORE_FILE);
   if (!hasIdentity(fileSystem, directory)) return undefined;
   const bytes = new Uint8Array(STORE_BYTES);
@@ -57,15 +69,21 @@ export function readIdentity(fileSystem: FileSystem, directory: string): Uint8Ar
       { details: { file: path, version } },
     );
   }
-  return bytes.slice(8, 8 + STORE_ID_BYTES);
+  return bytes;
 }
 
 /** Writes `STORE` whole and durably: the birth of the store is complete. */
-export function writeIdentity(fileSystem: FileSystem, directory: string, storeId: Uint8Array): void {
+export function writeIdentity(
+  fileSystem: FileSystem,
+  directory: string,
+  storeId: Uint8Array,
+  { wal }: { readonly wal: boolean },
+): void {
   const bytes = new Uint8Array(STORE_BYTES);
   const view = viewOf(bytes);
   view.setUint32(0, STORE_MAGIC, true);
   view.setUint16(4, STORE_VERSION, true);
+  if (!wal) view.setUint16(LOG_AT, NO_LOG, true);
   bytes.set(storeId, 8);
   view.setBigUint64(CHECKED_BYTES, xxh64(bytes.subarray(0, CHECKED_BYTES)), true);
   const path = join(directory, STORE_FILE);

@@ -8,14 +8,13 @@ import type { CoordinatorComponent } from '../coordinator/component.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
-import { existingGeometry } from '../wal/slot-files.ts';
 import { checkManifest, findStore, makeFolders, prepareDirectory } from './birth.ts';
 import { makeCompactionAgent } from './compaction-agent.ts';
 import { DisklessWriter } from './diskless-writer.ts';
-import { writeIdentity } from './identity.ts';
+import { hasLog, writeIdentity } from './identity.ts';
 import { removeUnfinished } from './janitor.ts';
 import type { StoreLock } from './lock.ts';
-import { codecsOf, LANE } from './open-log.ts';
+import { codecsOf } from './open-log.ts';
 import { openManifest } from './open-manifest.ts';
 import { type OpenedObjects, openObjects } from './open-objects.ts';
 import type { Settings } from './options.ts';
@@ -71,27 +70,33 @@ export async function openAlone(
     const objects = await openObjects(fileSystem, settings, paths);
     opened.push(() => objects.objects.close());
     await removeUnfinished(coordinator, objects.objects);
-    if (known === undefined) writeIdentity(fileSystem, paths.root, storeId);
+    if (known === undefined) writeIdentity(fileSystem, paths.root, storeId, { wal: false });
     return assemble({ settings, storeId, coordinator, objects, lock }, opened);
   });
 }
 
 /** What its WAL holds and no segment does would be forgotten. */
 function refuseWal(fileSystem: FileSystem, paths: StorePaths): void {
-  const hasWal = fileSystem.statSync(paths.wal) !== undefined;
-  if (!hasWal || existingGeometry(fileSystem, paths.wal, LANE) === undefined) return;
-  throw new MillraceError('ERR_MILLRACE_UNSUPPORTED', `${paths.root} was made with a WAL: open it without \`wal: false\``, {
-    details: { directory: paths.root },
-  });
+  if (!hasLog(fileSystem, paths.root)) return;
+  throw new MillraceError(
+    'ERR_MILLRACE_UNSUPPORTED',
+    `${paths.root} was made with a WAL: open it without \`wal: false\``,
+    {
+      details: { directory: paths.root },
+    },
+  );
 }
 
 /** The other way round: a store without a WAL cannot take one up. */
 export function refuseWithoutWal(fileSystem: FileSystem, paths: StorePaths): void {
-  const stats = [paths.wal, paths.walNew, paths.walOld].map((path) => fileSystem.statSync(path));
-  if (stats.some((stat) => stat !== undefined)) return;
-  throw new MillraceError('ERR_MILLRACE_UNSUPPORTED', `${paths.root} was made without a WAL: open it with \`wal: false\``, {
-    details: { directory: paths.root },
-  });
+  if (hasLog(fileSystem, paths.root)) return;
+  throw new MillraceError(
+    'ERR_MILLRACE_UNSUPPORTED',
+    `${paths.root} was made without a WAL: open it with \`wal: false\``,
+    {
+      details: { directory: paths.root },
+    },
+  );
 }
 
 async function closingOnFailure<T>(

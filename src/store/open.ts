@@ -124,7 +124,7 @@ async function openWritable(
     const log = await openLog(base, known !== undefined);
     // Only now: a store whose log is damaged stays as it is.
     await removeUnfinished(coordinator, objects);
-    if (known === undefined) writeIdentity(fileSystem, paths.root, storeId);
+    if (known === undefined) writeIdentity(fileSystem, paths.root, storeId, { wal: true });
     return await assemble(base, log, objects, lock);
   } catch (error) {
     for (const close of opened.reverse()) await close().catch(() => undefined);
