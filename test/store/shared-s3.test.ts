@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { open } from '../../src/index.ts';
+import { postgres as describePostgres } from '../../src/postgres.ts';
+import { s3 } from '../../src/s3/index.ts';
+import { installCeph, type S3Server, startCeph } from '../support/ceph-server.ts';
+import { newSchema } from '../support/postgres-coordinators.ts';
+import { findPostgres, PostgresServer } from '../support/postgres-server.ts';
+import { checkStream, WriterProcess } from '../support/shared-world.ts';
+
+const BUCKET = 'millrace-shared';
+const postgres = await findPostgres();
+const obstacle = 'missing' in postgres ? postgres.missing : await installCeph();
+
+if ('missing' in postgres || obstacle !== undefined) {
+  console.log(`the test of a store over S3 and PostgreSQL is skipped: ${obstacle}`);
+  test('a store over S3 and PostgreSQL', { skip: obstacle ?? true }, () => undefined);
+} else {
+  describe('a store over S3 and PostgreSQL', () => {
+    let database: PostgresServer;
+    let bucket: S3Server;
+    before(async () => {
+      database = await PostgresServer.start(postgres.bin);
+      bucket = await startCeph();
+      await bucket.createBucket(BUCKET);
+    });
+    after(async () => {
+      await bucket.stop();
+      await database.stop();
+    });
+
+    test('takes appends of three processes without any directory, one of them killed', async () => {
+      const place = {
+        database: { ...database.options, schema: newSchema(), maxConnections: 4 },
+        objects: { bucket: BUCKET, prefix: 'store/', endpoint: bucket.endpoint, credentials: bucket.owner },
+      };
+      const streams = ['a', 'b'];
+      const start = (name: string, records: number, publisher?: string): WriterProcess =>
+        new WriterProcess({ name, streams, records, ...place, ...(publisher && { publisher }) });
+      const survivors = [start('p', 200), start('q', 200)];
+      const killed = start('killed', 100_000, 'sensor');
+      await Promise.all([killed.killAfter(200), ...survivors.map((writer) => writer.finish())]);
+      const again = start('killed', 400, 'sensor');
+      await again.finish();
+      await using store = await open({
+        wal: false,
+        objects: s3(place.objects),
+        coordinator: describePostgres(place.database),
+        compaction: false,
+      });
+      for (const name of streams) await checkStream(store, name, [...survivors, killed]);
+      assert.ok((await store.compact({ force: true })).jobs > 0, 'there was something to merge');
+      for (const name of streams) await checkStream(store, name, [...survivors, killed]);
+      assert.deepEqual((await store.verify()).problems, []);
+    });
+  });
+}
