@@ -1,5 +1,6 @@
 /** The schema in the database: made once, brought up to date, refused when it is newer, and one store each. */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import type { Coordinator } from '../../../src/coordinator/coordinator.ts';
 import { MIGRATIONS } from '../../../src/coordinator/postgres/migrations.ts';
@@ -129,6 +130,20 @@ describe('schema of the PostgreSQL coordinator', { skip }, () => {
     assert.equal(await coordinator.deleteStream(streamId), true);
     await coordinator.close();
     await server.script(`DROP OWNED BY ${user}; DROP ROLE ${user}`);
+  });
+
+  test('the page on the schema names every table and every column, and no other', async () => {
+    await open();
+    const rows = await server.query<{ table: string; column: string }>(
+      `SELECT table_name AS table, column_name AS column FROM information_schema.columns WHERE table_schema = $1`,
+      [schema],
+    );
+    const page = await readFile(new URL('../../../../docs/formats/postgres.md', import.meta.url), 'utf8');
+    const tables = page.slice(page.indexOf('## Tables'), page.indexOf('## What always holds'));
+    const cells = tables.split('\n').flatMap((line) => (line.startsWith('| `') ? [line.split('|')[1] ?? ''] : []));
+    const documented = new Set(cells.flatMap((cell) => cell.match(/[a-z_]+/g) ?? []));
+    assert.deepEqual([...documented].sort(), [...new Set(rows.map(({ column }) => column))].sort());
+    for (const { table } of rows) assert.ok(tables.includes(`\`${table}\``), table);
   });
 
   test('two schemas of one database are two stores', async () => {
