@@ -64,7 +64,7 @@ export class DisklessWriter implements StoreWriter {
     this.#ring = allocateRing(geometry);
     this.trackers = new SharedTrackers(coordinator, clock, settings.tracking.maxInterval);
     this.flush = this.#makeScheduler();
-    let durability: CommitDurability | undefined;
+    const made: { durability?: CommitDurability } = {};
     this.lane = new Lane(
       {
         ring: this.#ring,
@@ -77,7 +77,7 @@ export class DisklessWriter implements StoreWriter {
         clock,
         maxRecordBytes: recordBytesMax(settings, geometry),
         maxQueuedBytes: diskless.maxQueuedBytes,
-        durability: (observer) => (durability = new CommitDurability(logPosition(0, 0), observer)),
+        durability: (observer) => (made.durability = new CommitDurability(logPosition(0, 0), observer)),
       },
       {
         sealed: (slot) => {
@@ -91,7 +91,7 @@ export class DisklessWriter implements StoreWriter {
         },
       },
     );
-    this.#durability = required(durability as CommitDurability | undefined, 'a lane makes its durability');
+    this.#durability = required(made.durability, 'a lane makes its durability');
   }
 
   async flushAll(): Promise<void> {

@@ -20,7 +20,9 @@ export function recordBytesMax({ maxRecordBytes: given, diskless }: Settings, { 
   const most = slotBytes - SLOT_OVERHEAD_BYTES;
   if (given === undefined) return Math.min(RECORD_BYTES_DEFAULT, most);
   if (given <= most) return given;
-  throw invalid(`option maxRecordBytes ${given} is at most ${most} with ${diskless === undefined ? 'wal' : 'diskless'}.slotBytes ${slotBytes}: raise that too`);
+  throw invalid(
+    `option maxRecordBytes ${given} is at most ${most} with ${diskless === undefined ? 'wal' : 'diskless'}.slotBytes ${slotBytes}: raise that too`,
+  );
 }
 
 export function sameGeometry(left: RingGeometry, right: RingGeometry): boolean {

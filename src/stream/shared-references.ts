@@ -133,8 +133,8 @@ export class SharedReferences implements StreamReferences {
     const taken = this.#pending;
     if (taken.size === 0) return;
     this.#pending = new Map();
-    const { monotonic } = this.#host.clock;
-    this.#interval = monotonic.call(this.#host.clock) - this.#pendingSince;
+    const { clock } = this.#host;
+    this.#interval = clock.monotonic() - this.#pendingSince;
     try {
       await this.#host.coordinator.storeOffsets(this.#streamId, taken);
       this.#deltas += 1;
@@ -144,7 +144,7 @@ export class SharedReferences implements StreamReferences {
       else if (taken.size > 1) await this.#writeEach(taken);
       throw error;
     } finally {
-      this.#writtenAt = monotonic.call(this.#host.clock);
+      this.#writtenAt = clock.monotonic();
     }
   }
 
@@ -166,8 +166,9 @@ export class SharedReferences implements StreamReferences {
     const wait = Math.max(Math.min(TRACKING_MIN_INTERVAL, this.#host.maxInterval), this.#host.maxInterval - rested);
     this.#cancelTimer = this.#host.later(wait, () => {
       this.#cancelTimer = undefined;
-      this.flush().catch((error: Error) => {
-        if (!isMillraceError(error, 'ERR_MILLRACE_UNAVAILABLE')) this.#refusal = error;
+      this.flush().catch((error: unknown) => {
+        // What could not be reached is tried again.
+        if (isMillraceError(error) && error.code !== 'ERR_MILLRACE_UNAVAILABLE') this.#refusal = error;
       });
     });
   }

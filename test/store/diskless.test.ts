@@ -71,7 +71,11 @@ suite('a store without a WAL, alone in its directory', () => {
       (await publisher.appendMany(records)).map(({ offset }) => offset),
       [0, 1, 2],
     );
-    const sent = await Promise.all([publisher.append(5, 'again'), publisher.append(6, '6'), publisher.append(6, 'again')]);
+    const sent = await Promise.all([
+      publisher.append(5, 'again'),
+      publisher.append(6, '6'),
+      publisher.append(6, 'again'),
+    ]);
     assert.deepEqual(sent, [
       { offset: 2, duplicate: true },
       { offset: 3, duplicate: false },

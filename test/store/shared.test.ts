@@ -52,12 +52,14 @@ class SharedStore {
 /** Loses the answers of some commits that took place. */
 function losingReplies(component: CoordinatorComponent, lost: (count: number) => boolean): CoordinatorComponent {
   let count = 0;
-  const commitOf = (coordinator: Coordinator) => async (commit: ObjectCommit): Promise<unknown> => {
-    const answer = await coordinator.commitObject(commit);
-    count += 1;
-    if (lost(count)) throw new MillraceError('ERR_MILLRACE_UNAVAILABLE', 'the answer was lost');
-    return answer;
-  };
+  const commitOf =
+    (coordinator: Coordinator) =>
+    async (commit: ObjectCommit): Promise<unknown> => {
+      const answer = await coordinator.commitObject(commit);
+      count += 1;
+      if (lost(count)) throw new MillraceError('ERR_MILLRACE_UNAVAILABLE', 'the answer was lost');
+      return answer;
+    };
   return {
     open: async (times) => {
       const coordinator = await component.open(times);
@@ -145,8 +147,8 @@ if ('missing' in postgres) {
       const outcomes = await Promise.allSettled(publishers.map((publisher) => publisher.appendMany(records)));
       const refused = outcomes.findIndex(({ status }) => status === 'rejected');
       assert.equal(outcomes.filter(({ status }) => status === 'rejected').length, 1);
-      const { reason } = outcomes[refused] as PromiseRejectedResult;
-      assert.equal((reason as MillraceError).code, 'ERR_MILLRACE_CONFLICT');
+      const failure = outcomes[refused] as { readonly reason: MillraceError };
+      assert.equal(failure.reason.code, 'ERR_MILLRACE_CONFLICT');
       const again = await publishers[refused]!.appendMany([...records, { publishingId: 20, value: '20' }]);
       assert.deepEqual(
         again.map(({ duplicate }) => duplicate),

@@ -18,7 +18,6 @@ export interface SharedWriterTask {
   readonly objects: string | S3Options;
 }
 
-
 /** Appends that wait at the same time. */
 const GROUP = 40;
 

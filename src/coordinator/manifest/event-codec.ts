@@ -1,6 +1,13 @@
 /** Events as the log's blocks hold them. Tags are never reused; a new event is a new tag and a new version. */
 import { JOB_KINDS } from '../job.ts';
-import type { ConsumerOffset, MarkedPublisher, ReplacingObject, ReplacingRun, RunKey, StateEvent } from '../state/event.ts';
+import type {
+  ConsumerOffset,
+  MarkedPublisher,
+  ReplacingObject,
+  ReplacingRun,
+  RunKey,
+  StateEvent,
+} from '../state/event.ts';
 import { boolean, checksum, choice, fields, list, optional, unsigned, variants, type Codec } from './codec.ts';
 import { commitRun, flushedSlot, label, reference, streamConfig, streamName, truncation } from './shared-codecs.ts';
 

@@ -5,7 +5,12 @@ import type { CommitAnswer, Coordinator, PublisherClaim } from '../../../src/coo
 import { commitRuns, makeStream, reserveKey, sampleCommit, sampleRun } from '../../support/coordinator-samples.ts';
 import type { Bench } from '../coordinator.contract.ts';
 
-function claim(reference: string, previousId: number | undefined, publishingId: number, offset: number): PublisherClaim {
+function claim(
+  reference: string,
+  previousId: number | undefined,
+  publishingId: number,
+  offset: number,
+): PublisherClaim {
   return { reference, previousId, publishingId, offset };
 }
 
@@ -30,10 +35,29 @@ export function references(bench: () => Bench): void {
   test('offsets of consumers are stored, replaced and forgotten, and survive a reopening', async () => {
     const streamId = await makeStream(bench().coordinator, 'read');
     await commitRuns(bench().coordinator, [sampleRun(streamId, 0, 10)]);
-    await bench().coordinator.storeOffsets(streamId, new Map([['a', 3], ['ü', 9], ['gone', 1]]));
-    await bench().coordinator.storeOffsets(streamId, new Map<string, number | undefined>([['a', 2], ['gone', undefined]]));
+    await bench().coordinator.storeOffsets(
+      streamId,
+      new Map([
+        ['a', 3],
+        ['ü', 9],
+        ['gone', 1],
+      ]),
+    );
+    await bench().coordinator.storeOffsets(
+      streamId,
+      new Map<string, number | undefined>([
+        ['a', 2],
+        ['gone', undefined],
+      ]),
+    );
     await bench().reopen();
-    assert.deepEqual(await bench().coordinator.trackedOffsets(streamId), new Map([['a', 2], ['ü', 9]]));
+    assert.deepEqual(
+      await bench().coordinator.trackedOffsets(streamId),
+      new Map([
+        ['a', 2],
+        ['ü', 9],
+      ]),
+    );
     assert.deepEqual(await bench().coordinator.verify(), []);
   });
 
@@ -41,9 +65,18 @@ export function references(bench: () => Bench): void {
     const { coordinator } = bench();
     const streamId = await makeStream(coordinator, 'read');
     await commitRuns(coordinator, [sampleRun(streamId, 0, 10)]);
-    await assert.rejects(coordinator.storeOffsets(streamId, new Map([['a', 1], ['b', 10]])), {
-      code: 'ERR_MILLRACE_OFFSET_OUT_OF_RANGE',
-    });
+    await assert.rejects(
+      coordinator.storeOffsets(
+        streamId,
+        new Map([
+          ['a', 1],
+          ['b', 10],
+        ]),
+      ),
+      {
+        code: 'ERR_MILLRACE_OFFSET_OUT_OF_RANGE',
+      },
+    );
     for (const reference of ['', 'x'.repeat(256), 'a\0b', '\ud800']) {
       await assert.rejects(coordinator.storeOffsets(streamId, new Map([[reference, 1]])), {
         code: 'ERR_MILLRACE_INVALID_REFERENCE',
@@ -56,11 +89,29 @@ export function references(bench: () => Bench): void {
     const { coordinator } = bench();
     const streamId = await makeStream(coordinator, 'read');
     await commitRuns(coordinator, [sampleRun(streamId, 0, 10)]);
-    await coordinator.storeOffsets(streamId, new Map([['slow', 3], ['fast', 8]]));
+    await coordinator.storeOffsets(
+      streamId,
+      new Map([
+        ['slow', 3],
+        ['fast', 8],
+      ]),
+    );
     await coordinator.trim(streamId, 5);
     assert.deepEqual(await coordinator.trackedOffsets(streamId), new Map([['fast', 8]]));
-    await coordinator.storeOffsets(streamId, new Map([['slow', 4], ['third', 5]]));
-    assert.deepEqual(await coordinator.trackedOffsets(streamId), new Map([['fast', 8], ['third', 5]]));
+    await coordinator.storeOffsets(
+      streamId,
+      new Map([
+        ['slow', 4],
+        ['third', 5],
+      ]),
+    );
+    assert.deepEqual(
+      await coordinator.trackedOffsets(streamId),
+      new Map([
+        ['fast', 8],
+        ['third', 5],
+      ]),
+    );
   });
 
   test('a stream takes its consumers and publishers with it', async () => {
