@@ -36,7 +36,7 @@ export async function run({ bytes, dir, keep, signal }: RunOptions): Promise<Fig
   const recovery = performance.now() - openedAt;
   try {
     const streams = await openStreams(store, plan);
-    const { recovery: found } = await store.stats();
+    const { recovery: found } = store.stats();
     const proven = await checkPhase('check after recovery', streams, plan, expectation);
     signal.throwIfAborted();
     const rest = await ingestPhase(store, streams, plan, expectation);
@@ -55,7 +55,7 @@ export async function run({ bytes, dir, keep, signal }: RunOptions): Promise<Fig
       streams: streams.length,
       userBytes: infos.reduce((sum, { userBytes }) => sum + userBytes, 0),
       storedBytes: infos.reduce((sum, { storedBytes }) => sum + storedBytes, 0),
-      walMode: (await store.stats()).wal?.mode ?? 'not at all',
+      walMode: store.stats().wal?.mode ?? 'not at all',
       directory: dir,
       kept: keep,
       duration: performance.now() - begun,

@@ -4,10 +4,7 @@
  */
 import { assert } from './assert.ts';
 
-assert(
-  new Uint8Array(new Uint32Array([1]).buffer)[0] === 1,
-  'millrace needs a little-endian machine',
-);
+assert(new Uint8Array(new Uint32Array([1]).buffer)[0] === 1, 'millrace needs a little-endian machine');
 
 /** The unit of direct I/O: blocks and segments are padded to it. */
 export const PAGE_BYTES = 4096;

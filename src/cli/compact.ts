@@ -44,7 +44,7 @@ async function compact(dir: string, { stream, force, json }: CompactOptions): Pr
   try {
     const request = { force: force === true, ...(stream === undefined ? {} : { stream }) };
     const summary = await withProgress(store, () => store.compact(request));
-    const { objects } = await store.stats();
+    const { objects } = store.stats();
     result = { ...summary, deletingBytes: objects.deletingBytes };
   } finally {
     await store.close();
@@ -56,7 +56,7 @@ async function compact(dir: string, { stream, force, json }: CompactOptions): Pr
 async function withProgress<T>(store: Store, work: () => Promise<T>): Promise<T> {
   const progress = startProgress('compact', undefined);
   const update = async (): Promise<void> => {
-    const { compaction } = await store.stats();
+    const { compaction } = store.stats();
     progress.update(compaction?.readBytes ?? 0, `read, ${bytes(compaction?.writtenBytes ?? 0)} written`);
   };
   const timer = setInterval(() => {

@@ -35,6 +35,11 @@ import { settleWalFolder } from './wal-folder.ts';
  * a store. `ERR_MILLRACE_FORMAT_TOO_NEW`: a newer millrace wrote it.
  */
 export async function open(options: string | OpenOptions): Promise<Store> {
+  const store = await openStore(options);
+  return store.ready();
+}
+
+async function openStore(options: string | OpenOptions): Promise<Store> {
   const settings = settingsOf(options);
   await loadChecksum();
   const fileSystem = new NodeFileSystem();

@@ -40,22 +40,26 @@ export interface StoreStats {
   readonly recovery: RecoveryReport | undefined;
 }
 
-export async function statsOf(parts: StoreParts): Promise<StoreStats> {
-  const { writer, coordinator, recovery } = parts;
+/** `objects`: the coordinator's counts. */
+export function statsOf(parts: StoreParts, objects: CoordinatorStats): StoreStats {
+  const { writer, recovery } = parts;
   const lane = writer?.lane;
   return {
-    objects: await coordinator.stats(),
+    objects,
     ring: lane && {
       ...lane.producer.geometry,
       slotsInUse: lane.producer.slotsInUse,
       queuedBytes: lane.queuedBytes,
       streams: lane.memtable.streamCount,
     },
-    wal: writer?.mode === 'none' ? undefined : writer && {
-      mode: writer.mode,
-      blocks: writer.lane.producer.blockSequence,
-      failure: writer.lane.failure?.code,
-    },
+    wal:
+      writer?.mode === 'none'
+        ? undefined
+        : writer && {
+            mode: writer.mode,
+            blocks: writer.lane.producer.blockSequence,
+            failure: writer.lane.failure?.code,
+          },
     flush: writer && { ...writer.flush.counters },
     tracking: writer?.trackers.stats(),
     compaction: parts.compaction && { ...parts.compaction.counters },

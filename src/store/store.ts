@@ -3,13 +3,16 @@ import { assert } from '../base/assert.ts';
 import type { CompactRequest, CompactSummary } from '../compaction/agent.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { StreamDescription } from '../record/stream-config.ts';
+import { exposition } from '../metrics/exposition.ts';
 import { checkStreamName } from '../stream/name.ts';
 import { SegmentAccess } from '../stream/segment-access.ts';
 import { Stream, type StreamContext } from '../stream/stream.ts';
 import { configOf, type StreamOptions } from '../stream/stream-options.ts';
 import { Truncations } from '../stream/truncations.ts';
+import { CatalogueGauge } from './catalogue-gauge.ts';
 import { Janitor } from './janitor.ts';
 import type { StoreParts } from './parts.ts';
+import { metricsOf } from './metric-table.ts';
 import { type StoreStats, statsOf } from './stats.ts';
 import { Trimming } from './trimming.ts';
 import { verifyStore, type VerifyReport } from './verify.ts';
@@ -20,6 +23,7 @@ const REFRESH_INTERVAL = 100;
 
 export class Store implements AsyncDisposable {
   readonly #parts: StoreParts;
+  readonly #gauge: CatalogueGauge;
   readonly #segments: SegmentAccess;
   readonly #streams = new Map<string, { readonly streamId: number; readonly stream: Stream }>();
   /** The last opening or deletion of each name that is under way. */
@@ -34,6 +38,8 @@ export class Store implements AsyncDisposable {
   /** @internal */
   constructor(parts: StoreParts) {
     this.#parts = parts;
+    this.#gauge = new CatalogueGauge(parts.coordinator);
+    this.#gauge.start();
     this.#segments = new SegmentAccess(parts.objects, parts.storeId, parts.settings.cacheBytes);
     this.#trimming = parts.writer && trimmingOf(parts, parts.writer);
     this.#context = this.#makeContext();
@@ -90,6 +96,7 @@ export class Store implements AsyncDisposable {
   async flush(): Promise<void> {
     this.#check();
     await this.#writer().flushAll();
+    await this.#gauge.refresh();
   }
 
   /**
@@ -104,6 +111,7 @@ export class Store implements AsyncDisposable {
     await this.#janitor.round();
     const summary = await compaction.compact(request);
     await this.#janitor.round();
+    await this.#gauge.refresh();
     return summary;
   }
 
@@ -124,10 +132,23 @@ export class Store implements AsyncDisposable {
     return verifyStore(this.#parts.coordinator, this.#parts.objects, this.#parts.storeId, progress);
   }
 
-  /** Counters and gauges as plain data. */
-  async stats(): Promise<StoreStats> {
+  /**
+   * Counters and gauges as plain data. `objects` is as old as a second at most; `flush` and `compact` bring it up to date.
+   */
+  stats(): StoreStats {
     this.#check();
-    return statsOf(this.#parts);
+    return statsOf(this.#parts, this.#gauge.latest);
+  }
+
+  /** The same in the Prometheus text format. */
+  metrics(): string {
+    return exposition(metricsOf(this.stats()));
+  }
+
+  /** @internal Resolves when the store can answer everything at once. */
+  async ready(): Promise<this> {
+    await this.#gauge.refresh();
+    return this;
   }
 
   /** Flushes, releases everything, and lets another process in. Appends still waiting are made durable first. */
@@ -143,6 +164,7 @@ export class Store implements AsyncDisposable {
   async #close(): Promise<void> {
     const { writer, coordinator, objects, lock, closePool, progress } = this.#parts;
     clearInterval(this.#refresh);
+    this.#gauge.stop();
     progress.notify();
     try {
       await this.#janitor?.stop();

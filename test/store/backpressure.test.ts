@@ -14,14 +14,14 @@ test('a full ring makes appends wait, and they go on in order as slots are flush
   const store = await openStore(t);
   const stream = await store.stream('a');
   const appends = Array.from({ length: 100 }, () => stream.append(VALUE));
-  const { ring } = await store.stats();
+  const { ring } = store.stats();
   assert.ok((ring?.queuedBytes ?? 0) > 50 * VALUE.length, 'most of them wait');
   assert.deepEqual(
     await Promise.all(appends),
     appends.map((_, index) => index),
   );
-  assert.equal((await store.stats()).ring?.queuedBytes, 0);
-  assert.ok(((await store.stats()).flush?.segments ?? 0) >= 10, 'slots were flushed in turn');
+  assert.equal(store.stats().ring?.queuedBytes, 0);
+  assert.ok((store.stats().flush?.segments ?? 0) >= 10, 'slots were flushed in turn');
 });
 
 test('appends beyond the bound are refused as retryable, and everything accepted before stays in order', async (t) => {
@@ -114,10 +114,10 @@ test('a flush, a stored offset and a duplicate are answered while others keep th
 test('a slot that is not full is flushed when its time has come, an empty one is not', async (t) => {
   const store = await openStore(t, { wal: { ...SMALL_WAL, flushInterval: 150 } });
   const stream = await store.stream('a');
-  const segments = async (): Promise<number> => (await store.stats()).flush?.segments ?? 0;
+  const segments = async (): Promise<number> => store.stats().flush?.segments ?? 0;
   await stream.append('x');
   await until('a flush', async () => (await segments()) === 1);
-  assert.equal((await store.stats()).ring?.slotsInUse, 0);
+  assert.equal(store.stats().ring?.slotsInUse, 0);
   await sleep(200);
   assert.equal(await segments(), 1);
   await stream.append('y');

@@ -123,7 +123,7 @@ test('closing makes pending appends durable first, those that wait for room in t
   const store = await folder.open();
   const stream = await store.stream('a');
   const appends = Array.from({ length: 60 }, (_, index) => stream.append(String(index).padEnd(5_000)));
-  assert.ok(((await store.stats()).ring?.queuedBytes ?? 0) > 0, 'some wait');
+  assert.ok((store.stats().ring?.queuedBytes ?? 0) > 0, 'some wait');
   await Promise.all([store.close(), store.close()]);
   assert.deepEqual(
     await Promise.all(appends),
@@ -213,7 +213,7 @@ test('stats are plain data that tell of ring, log and flushes', async (t) => {
   const store = await openStore(t);
   const stream = await store.stream('a');
   await stream.appendMany(numbered(10));
-  const stats = await store.stats();
+  const stats = store.stats();
   assert.deepEqual(JSON.parse(JSON.stringify(stats.ring)), stats.ring);
   assert.equal(stats.ring?.slots, 2);
   assert.equal(stats.ring.streams, 1);
@@ -221,7 +221,7 @@ test('stats are plain data that tell of ring, log and flushes', async (t) => {
   assert.equal(stats.wal?.failure, undefined);
   assert.ok(stats.wal?.mode === 'direct' || stats.wal?.mode === 'buffered');
   await store.flush();
-  const after = await store.stats();
+  const after = store.stats();
   assert.equal(after.flush?.segments, 1);
   assert.equal(after.flush.records, 10);
   assert.equal(after.ring?.slotsInUse, 0);

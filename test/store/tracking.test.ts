@@ -236,12 +236,12 @@ test('what is stored without `durable` is in the log after the interval', async 
   const store = await openStore(t, { tracking: { maxInterval: 20 } });
   const stream = await filled(store, 2);
   await stream.storeOffset('a', 1);
-  const bytes = async (): Promise<number> => (await store.stats()).tracking?.bytes ?? 0;
+  const bytes = async (): Promise<number> => store.stats().tracking?.bytes ?? 0;
   const before = await bytes();
   for (let wait = 0; wait < 500 && (await bytes()) === before; wait += 1) {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  const { tracking } = await store.stats();
+  const { tracking } = store.stats();
   assert.ok((tracking?.bytes ?? 0) > before);
   assert.equal(tracking?.deltas, 1);
   assert.equal(tracking.references, 1);

@@ -33,7 +33,7 @@ test('when the WAL worker ends, appends are refused by name, reads go on, and op
   await assert.rejects(stream.appendMany(['z']), died);
   await assert.rejects(store.flush(), died);
   assert.deepEqual(await texts(stream.read()), numbered(10));
-  assert.equal((await store.stats()).wal?.failure, 'ERR_MILLRACE_WORKER_DIED');
+  assert.equal(store.stats().wal?.failure, 'ERR_MILLRACE_WORKER_DIED');
   await store.close();
 
   restore();

@@ -60,11 +60,11 @@ export const storeCommands = {
   durableOffset: async (name: string): Promise<number> => {
     return (await (await opened().stream(name)).info()).durableOffset;
   },
-  failure: async (): Promise<string | undefined> => (await opened().stats()).wal?.failure,
+  failure: async (): Promise<string | undefined> => opened().stats().wal?.failure,
   /** Waits until appends are refused, and tells why. */
   failed: async (): Promise<string> => {
     for (;;) {
-      const failure = (await opened().stats()).wal?.failure;
+      const failure = opened().stats().wal?.failure;
       if (failure !== undefined) return failure;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
