@@ -10,8 +10,8 @@ export type { CoordinatorComponent } from './coordinator/component.ts';
 export type { PostgresOptions } from './coordinator/postgres/options.ts';
 
 /**
- * Describes a coordinator in PostgreSQL 13 or later, for `open({ coordinator: postgres({ connectionString }) })`. Throws
- * `ERR_MILLRACE_INVALID_ARGUMENT` for options that are no connection. Nothing is sent before the store is opened.
+ * Describes a coordinator in PostgreSQL 13 or later, for `open({ coordinator: postgres({ connectionString }) })`.
+ * Throws `ERR_MILLRACE_INVALID_ARGUMENT` for options that are no connection. Nothing is sent before the store opens.
  */
 export function postgres(options: PostgresOptions = {}): CoordinatorComponent {
   return describePostgres(options);

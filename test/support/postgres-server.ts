@@ -110,7 +110,10 @@ export class PostgresServer {
       shared_buffers: '32MB',
     };
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    const [program = '', ...rest] = asOwner(join(this.#bin, 'postgres'), ['-D', this.#data, ...args]);
+    // The program that changes the user stays between this process and the server: each ends when its parent does.
+    const server = [join(this.#bin, 'postgres'), '-D', this.#data, ...args];
+    const watched = hasProgram('setpriv') ? ['setpriv', '--pdeathsig', 'KILL', ...server] : server;
+    const [program = '', ...rest] = asOwner(watched);
     this.#process = new ServerProcess(program, rest, join(this.#directory.path, 'log'));
     await until('an answer of PostgreSQL', () => this.#answers());
   }
@@ -163,7 +166,7 @@ export class PostgresServer {
   }
 
   async #run(program: string, args: readonly string[]): Promise<void> {
-    const [first = '', ...rest] = asOwner(join(this.#bin, program), args);
+    const [first = '', ...rest] = asOwner([join(this.#bin, program), ...args]);
     await run(first, rest);
   }
 }
@@ -172,6 +175,6 @@ function assertRunning(server: ServerProcess | undefined): void {
   if (server?.isRunning !== true) throw new Error('PostgreSQL ended while it started');
 }
 
-function asOwner(program: string, args: readonly string[]): string[] {
-  return IS_ROOT ? ['runuser', '-u', ROLE, '--', program, ...args] : [program, ...args];
+function asOwner(command: readonly string[]): string[] {
+  return IS_ROOT ? ['runuser', '-u', ROLE, '--', ...command] : [...command];
 }

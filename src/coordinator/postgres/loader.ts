@@ -148,7 +148,8 @@ export class Loader {
 
   async loadFinishedJobs(ids: Iterable<number>): Promise<void> {
     const rows = await this.session.rows<{ job_id: number; token: string; finished_at: number }>(
-      `SELECT * FROM ${this.tables.finished_jobs} WHERE job_id = ANY ($1::bigint[]) ORDER BY finished_at, job_id FOR UPDATE`,
+      `SELECT * FROM ${this.tables.finished_jobs} WHERE job_id = ANY ($1::bigint[])
+        ORDER BY finished_at, job_id FOR UPDATE`,
       [storable(ids)],
     );
     for (const { job_id: jobId, token, finished_at: finishedAt } of rows) {

@@ -1,6 +1,6 @@
 /**
- * The schema, as the steps that lead to it. A step that has been released never changes: what comes later is a new step.
- * `docs/formats/postgres.md` describes the columns.
+ * The schema, as the steps that lead to it. A step that has been released never changes: what comes later is a new
+ * step. `docs/formats/postgres.md` describes the columns.
  */
 import type { Tables } from './tables.ts';
 

@@ -14,7 +14,7 @@ export interface PostgresOptions {
   readonly database?: string;
   /** Default `PGUSER`, else the user of the process. */
   readonly user?: string;
-  /** A function is asked for every new connection, so that short-lived passwords can be renewed. Default `PGPASSWORD`. */
+  /** A function is asked for every new connection: short-lived passwords are renewed so. Default `PGPASSWORD`. */
   readonly password?: string | (() => string | Promise<string>);
   /** TLS: `true` checks the server's certificate against the system's authorities. Default off. */
   readonly ssl?: boolean | ConnectionOptions;
@@ -38,7 +38,7 @@ export interface PostgresOptions {
   readonly applicationName?: string;
 }
 
-/** The options with every default filled in; connection facts stay optional, since `pg` reads the environment for them. */
+/** The options with every default filled in; how to connect stays optional, since `pg` reads the environment. */
 export interface PostgresSettings {
   readonly connection: Pick<
     PostgresOptions,

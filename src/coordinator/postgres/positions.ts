@@ -9,9 +9,9 @@ export interface Placement {
 }
 
 /**
- * `keys` are the runs of the list in order. Those in `known` keep their positions; those that are new get, in order, the
- * lowest positions that became free between their neighbours, and behind the last neighbour ones from `next` on. A job
- * never has more output runs than parents, so that there is always room.
+ * `keys` are the runs of the list in order. Those in `known` keep their positions; those that are new get, in order,
+ * the lowest positions that became free between their neighbours, and behind the last neighbour ones from `next` on. A
+ * job never has more output runs than parents, so that there is always room.
  */
 export function placeRuns(keys: readonly string[], known: ReadonlyMap<string, number>, next: number): Placement {
   const kept = new Set(keys);

@@ -54,7 +54,8 @@ export function postgresError(error: unknown, place: Place): unknown {
   if (state === undefined && !isFromDriver(error)) return error;
   const code = state === undefined ? codeOfDriverError(error) : codeOfSqlState(state);
   const reason = state === undefined ? networkReason(error) : `SQLSTATE ${state}`;
-  const message = `${place.name} ${problemOf(code, state)} (${reason}): ${textOf(error, place)}${remedyOf(state, code)}`;
+  const problem = `${place.name} ${problemOf(code, state)} (${reason})`;
+  const message = `${problem}: ${textOf(error, place)}${remedyOf(state, code)}`;
   return new MillraceError(code, message, { details: { reason } });
 }
 

@@ -30,7 +30,7 @@ export async function lastPositionUpTo(loader: Loader, streamId: number, offset:
   return row?.position ?? 0;
 }
 
-/** Loads what a truncation at `nextOffset` ends or cuts. Without the stream, or with a wrong offset, that is nothing. */
+/** Loads what a truncation at `nextOffset` ends or cuts: nothing without the stream, or for a wrong offset. */
 export async function loadTail(loader: Loader, streamId: number, nextOffset: number): Promise<void> {
   if (!loader.excerpt.lockedStreams.has(streamId) || !Number.isSafeInteger(nextOffset)) return;
   const [row] = await loader.session.rows<{ position: number }>(

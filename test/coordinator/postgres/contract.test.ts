@@ -6,7 +6,7 @@ import { openForContract } from '../../support/postgres-coordinators.ts';
 import { findPostgres, PostgresServer } from '../../support/postgres-server.ts';
 
 /** A step of a history takes a hundred times longer here than in memory: how many there are follows the machine. */
-fc.installGlobalPlugin(fc.interruptAfterTimeLimit(9_000));
+fc.installGlobalPlugin(fc.interruptAfterTimeLimit(6_000));
 
 const postgres = await findPostgres();
 

@@ -13,7 +13,7 @@ import { openForContract } from '../../support/postgres-coordinators.ts';
 
 const RUNS = 200;
 /** Milliseconds after which no further history is begun: how many there are follows the machine. */
-const TIME = 9_000;
+const TIME = 7_000;
 /** Moves between two comparisons of everything. */
 const COMPARE_EVERY = 12;
 

@@ -1,4 +1,4 @@
-/** Lost connections, lost replies and crashes of the server: a commit takes effect once or not at all, and it is known. */
+/** Lost connections, lost replies, crashes of the server: a commit takes effect once or not at all, and it is known. */
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import type { Coordinator } from '../../../src/coordinator/coordinator.ts';
@@ -112,7 +112,7 @@ describe('PostgreSQL coordinator under faults', { skip }, () => {
     assert.equal((await allRuns(witness, streamId)).length, 1);
   });
 
-  test('a connection lost at any message leaves the whole commit or nothing, and asking again completes it', async () => {
+  test('a connection lost at any message leaves all or nothing of a commit, and asking again ends it', async () => {
     const streamId = await makeStream(witness, 'a');
     const relative = [sampleRun(streamId, 0, 1)];
     const first = await reserveKey(witness);
@@ -142,7 +142,7 @@ describe('PostgreSQL coordinator under faults', { skip }, () => {
     assert.deepEqual(await witness.verify(), []);
   });
 
-  test('a crash of the server ends commits in an outcome that holds, and the coordinator goes on by itself', async () => {
+  test('a crash of the server ends commits in an outcome that holds, and then the coordinator goes on', async () => {
     const streamIds = await Promise.all(['a', 'b', 'c', 'd'].map((name) => makeStream(witness, name)));
     const committed = new Map<number, number>(streamIds.map((streamId) => [streamId, 0]));
     let isOver = false;

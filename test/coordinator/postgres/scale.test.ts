@@ -99,7 +99,7 @@ describe('PostgreSQL coordinator with a long stream', { skip }, () => {
     assert.deepEqual(await coordinator.verify(), []);
   });
 
-  test('timestamps are looked up in the order of offsets, also after a merge made younger rows for older records', async () => {
+  test('timestamps are looked up in the order of offsets, also after a merge made old records new rows', async () => {
     const other = await makeStream(coordinator, 'other');
     const inputKeys: string[] = [];
     for (let index = 0; index < 3; index += 1) {
