@@ -71,6 +71,23 @@ export const EVENTFUL: readonly ((coordinator: Coordinator, clock: ManualClock) 
   },
   async (coordinator) => coordinator.abortObject(await key(coordinator, 1)),
   (coordinator) => coordinator.truncateStream({ streamId: 2, nextOffset: 299, epoch: 1 }),
+  async (coordinator) => {
+    const claim = { reference: 'sensor', previousId: undefined, publishingId: 7, offset: 2 };
+    const runs = [
+      sampleRun(2, 0, 3, { epoch: 1, publishers: [claim] }),
+      sampleRun(1, 0, 4, { epoch: 4, publishers: [{ ...claim, previousId: 6 }] }),
+    ];
+    await coordinator.commitObject(sampleCommit(await key(coordinator, 0), runs, { relative: true }));
+  },
+  (coordinator) =>
+    coordinator.storeOffsets(
+      2,
+      new Map([
+        ['reader', 2],
+        ['ü', 301],
+      ]),
+    ),
+  (coordinator) => coordinator.storeOffsets(2, new Map([['reader', undefined]])),
   async (coordinator, clock) => {
     clock.advance(1_500);
     await coordinator.confirmDeleted(await coordinator.objectsToDelete(2));
@@ -99,6 +116,8 @@ export async function dump(coordinator: Coordinator): Promise<unknown> {
       found: await coordinator.findRuns(streamId, 0, EVERYTHING),
       tracking: await coordinator.findTrackingRuns(streamId),
       totals: await coordinator.streamTotals(streamId),
+      consumers: await coordinator.trackedOffsets(streamId),
+      publisher: await coordinator.publisherMark(streamId, 'sensor'),
     });
   }
   const objects = [];
