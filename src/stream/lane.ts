@@ -300,10 +300,14 @@ export class Lane {
     return measureGroup(records, { maxRecordBytes: this.#options.maxRecordBytes, now: this.#now, extensionBytes });
   }
 
+  /** Whether a group of `bytes` enters the log in one block, so that a crash keeps all of it or none. */
+  #fitsBlock(bytes: number): boolean {
+    return bytes <= Math.min(BLOCK_BYTES_TARGET, blockPayloadMax(this.#options.geometry, BLOCK_HEADER_BYTES));
+  }
+
   /** Opens a block that takes all of a group, if a block can; false when the ring is full. */
   #makeRoom(bytes: number): boolean {
-    const most = Math.min(BLOCK_BYTES_TARGET, blockPayloadMax(this.#options.geometry, BLOCK_HEADER_BYTES));
-    return bytes > most || this.producer.reserve(alignUp(bytes, FRAME_ALIGNMENT)) >= 0;
+    return !this.#fitsBlock(bytes) || this.producer.reserve(alignUp(bytes, FRAME_ALIGNMENT)) >= 0;
   }
 
   /** Writes records from `index` on; returns the index of the first that found the ring full. */
@@ -357,9 +361,13 @@ export class Lane {
     // The values stay with the caller until there is room; the array may be used again.
     const waiting = [...records];
     const place = (): boolean => {
-      if (next === 0 && !this.#makeRoom(bytes)) return false;
+      if (this.#slice <= 0 || (next === 0 && !this.#makeRoom(bytes))) return false;
       if (next === 0) first = stream.nextOffset;
+      const slice = this.#slice;
+      // A slice may end between groups, never inside one that shares a block.
+      if (this.#fitsBlock(bytes)) this.#slice = Infinity;
       next = this.#place(stream, waiting, next, published);
+      if (this.#fitsBlock(bytes)) this.#slice = slice - bytes;
       return next === waiting.length;
     };
     const placed = ({ resolve, reject }: Settle): void => {

@@ -289,6 +289,29 @@ describe('a group of records', () => {
     );
   });
 
+  it('that waited is placed whole within one turn of the event loop', async () => {
+    const geometry = { slots: 2, slotBytes: 8 * MIB };
+    const wal = await SteppedWal.open({ geometry, maxRecordBytes: MIB, maxQueuedBytes: 64 * MIB });
+    const group = Array.from({ length: 3 }, () => line('', 200_000));
+    const groups: Promise<number>[] = [];
+    while (wal.lane.queuedBytes < 6 * MIB) groups.push(wal.lane.appendMany(wal.stream(1), group));
+    const filled = wal.stream(1).nextOffset;
+    await wal.write();
+    wal.lane.release(0);
+    let turns = 0;
+    while (wal.lane.queuedBytes > 0) {
+      assert.equal(wal.stream(1).nextOffset % group.length, 0, 'no group is split between turns');
+      await wal.turn();
+      turns += 1;
+    }
+    assert.ok(turns > 1 && wal.stream(1).nextOffset > filled, 'they were placed in several turns');
+    await wal.write();
+    assert.deepEqual(
+      await Promise.all(groups),
+      groups.map((_, index) => index * group.length),
+    );
+  });
+
   it('is moved to the next slot as a whole when this one has no room', async () => {
     const fileSystem = new MemoryFileSystem();
     const wal = await SteppedWal.open({ fileSystem });
