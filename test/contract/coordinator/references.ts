@@ -1,6 +1,7 @@
 /** Consumers and publishers of stores whose logs carry no tracking. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { PUBLISHERS_MAX, REFERENCES_MAX } from '../../../src/limits/limits.ts';
 import type { CommitAnswer, Coordinator, PublisherClaim } from '../../../src/coordinator/coordinator.ts';
 import { commitRuns, makeStream, reserveKey, sampleCommit, sampleRun } from '../../support/coordinator-samples.ts';
 import type { Bench } from '../coordinator.contract.ts';
@@ -25,6 +26,42 @@ async function publish(
 }
 
 export function references(bench: () => Bench): void {
+  test('one consumer more than a stream may have is refused, until one goes', async () => {
+    const { coordinator } = bench();
+    const streamId = await makeStream(coordinator, 'read');
+    await commitRuns(coordinator, [sampleRun(streamId, 0, 10)]);
+    const names = Array.from({ length: REFERENCES_MAX }, (_, index) => `reader-${index}`);
+    await coordinator.storeOffsets(streamId, new Map(names.map((name) => [name, 1])));
+    const tooMany = { code: 'ERR_MILLRACE_TOO_MANY_REFERENCES' };
+    await assert.rejects(coordinator.storeOffsets(streamId, new Map([['one more', 1]])), tooMany);
+    const swap = new Map<string, number | undefined>([
+      ['one more', 1],
+      ['reader-7', undefined],
+    ]);
+    await coordinator.storeOffsets(streamId, swap);
+    const offsets = await coordinator.trackedOffsets(streamId);
+    assert.deepEqual([offsets.size, offsets.get('one more'), offsets.has('reader-7')], [REFERENCES_MAX, 1, false]);
+  });
+
+  test('the publisher whose latest record lies lowest is forgotten when there is one too many', async () => {
+    const { coordinator } = bench();
+    const streamId = await makeStream(coordinator, 'written');
+    const publishers = Array.from({ length: PUBLISHERS_MAX }, (_, index) => claim(`p${index}`, undefined, 1, index));
+    const runs = [sampleRun(streamId, 0, PUBLISHERS_MAX, { publishers })];
+    await coordinator.commitObject(sampleCommit(await reserveKey(coordinator), runs, { relative: true }));
+    await publish(coordinator, streamId, claim('p0', 1, 2, 0));
+    await publish(coordinator, streamId, claim('one more', undefined, 1, 9));
+    assert.equal(await coordinator.publisherMark(streamId, 'p1'), undefined);
+    assert.deepEqual(
+      [await coordinator.publisherMark(streamId, 'p0'), await coordinator.publisherMark(streamId, 'p2')],
+      [
+        { publishingId: 2, offset: PUBLISHERS_MAX },
+        { publishingId: 1, offset: 2 },
+      ],
+    );
+    assert.deepEqual(await coordinator.verify(), []);
+  });
+
   test('the store id is one of 16 bytes that stays the same', async () => {
     const { storeId } = bench().coordinator;
     assert.equal(storeId.length, 16);
