@@ -58,8 +58,8 @@ interface Work {
 const START = 20_000 * 86_400_000;
 /** Retention and deletion deadlines are looked after this often: a sixth of production's pace. */
 const HOUSEKEEPING_INTERVAL = 60_000;
-/** Planners look this often: a third of production's pace. */
-const PLANNING_INTERVAL = 30_000;
+/** Planners look this often: a sixth of production's pace. */
+const PLANNING_INTERVAL = 60_000;
 const SAMPLE_INTERVAL = 3_600_000;
 const SCAN_INTERVAL = 24 * 3_600_000;
 const DELETE_AT_ONCE = 20_000;

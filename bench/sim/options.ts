@@ -28,7 +28,7 @@ export const READS_DEFAULT: ReadOptions = { perByte: 0.5 };
 
 const DAYS_DEFAULT = 30;
 const DAYS_QUICK = 1;
-const THINNING_QUICK = 512;
+const THINNING_QUICK = 1_024;
 
 export const HELP: string = `usage: npm run sim -- [options]
 

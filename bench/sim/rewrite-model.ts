@@ -17,12 +17,16 @@ export function survivors(from: number, to: number, end: number, keys: number): 
   return keys * (Math.exp((to - end) / keys) - Math.exp((from - end) / keys));
 }
 
+/** Runs by the key of their object and their position there. */
+type Places = ReadonlyMap<string, ReadonlyMap<number, FoundRun>>;
+
 export type KeysOf = (streamId: number) => number;
 
 /** The outputs of a job under these object keys, one for each output of the layout. */
 export function modelOutputs(job: Job, layout: Layout, objectKeys: readonly string[], keysOf: KeysOf): JobOutput[] {
-  const found = new Map<string, FoundRun>();
-  for (const { runs } of job.inputs) for (const run of runs) found.set(nameOf(run), run);
+  const found: Places = new Map(
+    job.inputs.map(({ key, runs }) => [key, new Map(runs.map((run) => [run.byteOffset, run]))]),
+  );
   const ends = keyedEnds(layout);
   return layout.outputs.map(({ generation, runs }, index) => {
     let byteOffset = SEGMENT_HEADER_BYTES;
@@ -40,10 +44,6 @@ export function modelOutputs(job: Job, layout: Layout, objectKeys: readonly stri
   });
 }
 
-function nameOf({ objectKey, byteOffset }: Pick<FoundRun, 'objectKey' | 'byteOffset'>): string {
-  return `${objectKey} ${byteOffset}`;
-}
-
 /** By stream, up to where its keys are known to the job. */
 function keyedEnds(layout: Layout): Map<number, number> {
   const ends = new Map<number, number>();
@@ -55,20 +55,14 @@ function keyedEnds(layout: Layout): Map<number, number> {
   return ends;
 }
 
-function modelRun(
-  run: LayoutRun,
-  found: ReadonlyMap<string, FoundRun>,
-  byteOffset: number,
-  end: number,
-  keys: number,
-): JobRun {
+function modelRun(run: LayoutRun, found: Places, byteOffset: number, end: number, keys: number): JobRun {
   let records = 0;
   let byteLength = 0;
   let userBytes = 0;
   let firstTimestamp = Infinity;
   let lastTimestamp = -Infinity;
   for (const parent of run.parents) {
-    const source = required(found.get(nameOf(parent)), 'parents are runs of the inputs');
+    const source = required(found.get(parent.objectKey)?.get(parent.byteOffset), 'parents are runs of the inputs');
     const kept = keptRecords(run, parent, end, keys);
     const share = parent.records === 0 ? 0 : kept / parent.records;
     records += kept;

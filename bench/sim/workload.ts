@@ -26,7 +26,7 @@ export const WORKLOAD_DEFAULT: WorkloadOptions = {
   bytesPerSecond: GIB,
   streams: 10_000,
   writers: 32,
-  thinning: 128,
+  thinning: 512,
   objectBytes: 8 * MIB,
   skew: 0.8,
   recordBytes: 1_024,
