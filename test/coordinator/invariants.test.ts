@@ -82,7 +82,12 @@ suite('invariants', () => {
       committed(1, [sampleRun(1, 15, 1)]),
       committed(3, [sampleRun(1, 16, 1)]),
       committed(3, [sampleRun(9, 0, 1)]),
-      { type: 'publishersMarked', streamId: 1, marks: [{ reference: 'p', publishingId: 1, offset: 15 }], forgotten: [] },
+      {
+        type: 'publishersMarked',
+        streamId: 1,
+        marks: [{ reference: 'p', publishingId: 1, offset: 15 }],
+        forgotten: [],
+      },
       { type: 'publishersMarked', streamId: 1, marks: [], forgotten: ['p'] },
       { type: 'objectsAbandoned', objectNumbers: [1] },
       { type: 'objectsGone', objectNumbers: [1] },
