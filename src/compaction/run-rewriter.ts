@@ -73,7 +73,7 @@ export class RunRewriter {
     chunker.cover(run.nextOffset);
     const delta = run.snapshot ? undefined : tracking;
     if (chunker.pending) {
-      await this.#writeChunk(chunker, delta);
+      this.#counters.chunksWritten += await chunker.write(delta);
     } else if (delta !== undefined) {
       await this.#addTracking(writer, run, CHUNK_TYPE.trackingDelta, delta, run.nextOffset);
     }
@@ -115,7 +115,7 @@ export class RunRewriter {
 
   async #passOn({ writer, chunker }: OpenOutput, chunk: StoredChunk, base: number): Promise<void> {
     chunker.cover(chunk.header.firstOffset);
-    if (chunker.pending) await this.#writeChunk(chunker);
+    if (chunker.pending) this.#counters.chunksWritten += await chunker.write();
     await writer.addStoredChunk(chunk.bytes, base);
     chunker.skip(chunk.header.firstOffset + chunk.header.offsetSpan);
     this.#counters.chunksPassed += 1;
@@ -142,13 +142,13 @@ export class RunRewriter {
       const inside = first >= from && first + header.offsetSpan <= to;
       const keepsAll = inside && (selection === undefined || selection.kept.areKept(frame.ordinal, header.recordCount));
       if (keepsAll && frameBase === 0) {
-        if (!chunker.fits(header.frameBytes)) await this.#writeChunk(chunker);
+        if (!chunker.fits(header)) this.#counters.chunksWritten += await chunker.writeBefore(header);
         chunker.add(body, view, at, header);
         continue;
       }
       const copy = this.#copyOf(chunk, body, view, frame, from, to, keepsAll ? undefined : selection);
       if (copy === undefined) continue;
-      if (!chunker.fits(copy.header.frameBytes)) await this.#writeChunk(chunker);
+      if (!chunker.fits(copy.header)) this.#counters.chunksWritten += await chunker.writeBefore(copy.header);
       chunker.add(copy.bytes, copy.view, 0, copy.header);
     }
   }
@@ -175,11 +175,6 @@ export class RunRewriter {
     const copy = this.#filter.filter(body, view, at, header, frameBase, keep, corruptIn(chunk));
     this.#counters.recordsDropped += header.recordCount - (copy?.header.recordCount ?? 0);
     return copy;
-  }
-
-  async #writeChunk(chunker: FrameChunker, trailer?: Uint8Array): Promise<void> {
-    this.#counters.chunksWritten += 1;
-    await chunker.write(trailer);
   }
 
   async #addTracking(

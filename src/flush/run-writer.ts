@@ -62,7 +62,7 @@ export class RunWriter {
     const view = whole ? this.#view : viewOf(source);
     const start = whole ? at : 0;
     const header = readFrameHeader(view, start);
-    if (!this.#chunker.fits(header.frameBytes)) await this.#chunker.write();
+    if (!this.#chunker.fits(header)) await this.#chunker.writeBefore(header);
     this.#chunker.add(source, view, start, header);
   }
 

@@ -37,6 +37,8 @@ export const CHUNK_RAW_BYTES_TARGET: number = 256 * KIB;
 export const CHUNK_RAW_BYTES_MAX: number = SLOT_BYTES_MAX;
 /** Tracking that rides on a records chunk, uncompressed. */
 export const CHUNK_TRAILER_BYTES_MAX: number = 64 * MIB;
+/** Offsets, with or without a record, that one chunk covers: its header counts them in 32 bits. */
+export const CHUNK_OFFSETS_MAX: number = 2 ** 32 - 1;
 /** Runs and chunks of one segment: they bound the footer, which is read whole. */
 export const SEGMENT_RUNS_MAX: number = 2 ** 20;
 export const SEGMENT_CHUNKS_MAX: number = 2 ** 22;

@@ -26,7 +26,7 @@
  */
 import { alignUp, readInt64, readUint64, writeInt64, writeUint64 } from '../base/bytes.ts';
 import { CODEC, isCodec } from '../codec/compression.ts';
-import { CHUNK_RAW_BYTES_MAX, CHUNK_TRAILER_BYTES_MAX } from '../limits/limits.ts';
+import { CHUNK_OFFSETS_MAX, CHUNK_RAW_BYTES_MAX, CHUNK_TRAILER_BYTES_MAX } from '../limits/limits.ts';
 import { FRAME_ALIGNMENT, FRAME_HEADER_BYTES, RECORD_HEADER_BYTES } from '../record/frame-format.ts';
 
 export const CHUNK_MAGIC = 0x4b43524d;
@@ -179,6 +179,7 @@ function contentProblem(header: ChunkHeader): string | undefined {
   if ((flags & ~CHUNK_FLAG.relative) !== 0) return `unknown flags ${flags}`;
   if (header.reserved !== 0) return `${header.reserved} in its reserved field`;
   if (!Number.isSafeInteger(firstOffset + offsetSpan)) return 'offsets above 2^53 - 1';
+  if (offsetSpan > CHUNK_OFFSETS_MAX) return `${offsetSpan} offsets, above the bound of ${CHUNK_OFFSETS_MAX}`;
   if (Number.isNaN(header.frameBase)) return 'a frame base outside the safe integers';
   if (recordCount > offsetSpan) return `${recordCount} records over ${offsetSpan} offsets`;
   if (!(firstTimestamp <= lastTimestamp)) return `timestamps from ${firstTimestamp} to ${lastTimestamp}`;

@@ -1,12 +1,15 @@
 /** Gathers the frames of one run into chunks of about `CHUNK_RAW_BYTES_TARGET`. Flush and compaction feed it. */
 import { assert } from '../base/assert.ts';
-import { CHUNK_RAW_BYTES_TARGET } from '../limits/limits.ts';
+import { CHUNK_OFFSETS_MAX, CHUNK_RAW_BYTES_TARGET } from '../limits/limits.ts';
 import { type FrameHeader, frameTimestamps } from '../record/frame-reader.ts';
 import type { Compression } from '../record/stream-config.ts';
 import { CHUNK_TYPE } from './chunk-format.ts';
 import type { SegmentWriter } from './writer.ts';
 
 const NO_TRAILER = new Uint8Array(0);
+
+/** What decides whether a frame fits a chunk. */
+type FramePlace = Pick<FrameHeader, 'firstOffset' | 'offsetSpan' | 'frameBytes'>;
 
 export class FrameChunker {
   readonly #writer: SegmentWriter;
@@ -37,14 +40,16 @@ export class FrameChunker {
     this.#reset();
   }
 
-  /** Whether `frameBytes` more fit the open chunk; otherwise `write` comes before `add`. */
-  fits(frameBytes: number): boolean {
+  /** Whether the open chunk takes the frame; otherwise `writeBefore` comes before `add`. */
+  fits({ firstOffset, offsetSpan, frameBytes }: FramePlace): boolean {
+    const end = firstOffset + offsetSpan + this.#frameBase;
+    if (end - this.#firstOffset > CHUNK_OFFSETS_MAX) return false;
     return this.#bytes === 0 || this.#bytes + frameBytes <= this.#buffer.length;
   }
 
   /** Adds the frame that lies at `at` in `source`, whose view is `view`, by copying it. */
   add(source: Uint8Array, view: DataView, at: number, header: FrameHeader): void {
-    assert(this.fits(header.frameBytes), 'the open chunk was written before');
+    assert(this.fits(header), 'the open chunk was written before');
     if (header.frameBytes > this.#buffer.length) this.#buffer = new Uint8Array(header.frameBytes);
     this.#count(view, at, header);
     this.#buffer.set(source.subarray(at, at + header.frameBytes), this.#bytes);
@@ -61,7 +66,7 @@ export class FrameChunker {
     return this.#nextOffset;
   }
 
-  /** Makes the open chunk reach up to `nextOffset`: no frame that follows holds the offsets in between. */
+  /** Makes what is open reach up to `nextOffset`: no frame that follows holds the offsets in between. */
   cover(nextOffset: number): void {
     assert(nextOffset >= this.#nextOffset, 'a chunk never gets shorter');
     this.#nextOffset = nextOffset;
@@ -91,17 +96,35 @@ export class FrameChunker {
   }
 
   /**
-   * Writes the open chunk, which holds a frame or covers offsets. `trailer` is tracking that rides on it. `epoch` is the
-   * least that the chunk claims: that of its stream where its frames are older.
+   * Writes what is open, which holds a frame or covers offsets, and returns in how many chunks: of the offsets that it
+   * covers behind its last frame there may be more than one chunk can count. `trailer` is tracking that rides on the
+   * last one. `epoch` is the least that they claim: that of their stream where its frames are older.
    */
-  async write(trailer: Uint8Array = NO_TRAILER, epoch = 0): Promise<void> {
+  async write(trailer: Uint8Array = NO_TRAILER, epoch = 0): Promise<number> {
     assert(this.pending, 'a chunk holds a frame or covers offsets');
+    const nextOffset = this.#nextOffset;
+    let chunks = 0;
+    do {
+      const end = Math.min(nextOffset, this.#firstOffset + CHUNK_OFFSETS_MAX);
+      await this.#writeUpTo(end, end === nextOffset ? trailer : NO_TRAILER, epoch);
+      chunks += 1;
+    } while (this.#nextOffset < nextOffset);
+    return chunks;
+  }
+
+  /** Writes what is open up to a frame that does not fit it. Returns the number of chunks. */
+  writeBefore({ firstOffset }: FramePlace): Promise<number> {
+    this.cover(firstOffset + this.#frameBase);
+    return this.write();
+  }
+
+  async #writeUpTo(nextOffset: number, trailer: Uint8Array, epoch: number): Promise<void> {
     const firstOffset = this.#firstOffset;
     const chunk = {
       type: CHUNK_TYPE.records,
       compression: this.#compression,
       firstOffset,
-      offsetSpan: this.#nextOffset - firstOffset,
+      offsetSpan: nextOffset - firstOffset,
       recordCount: this.#records,
       epoch: Math.max(epoch, this.#epoch),
       firstTimestamp: this.#records === 0 ? 0 : this.#firstTimestamp,
@@ -111,6 +134,7 @@ export class FrameChunker {
       trailer,
       frameBase: this.#frameBase,
     };
+    this.#nextOffset = nextOffset;
     this.#reset();
     await this.#writer.addChunk(chunk);
   }

@@ -306,8 +306,9 @@ async function writePart(
       frames = 0;
     }
     const frame = frameOf(streamId, firstOffset + index, records.slice(index, index + frameRecords), now, epoch);
-    if (!chunker.fits(frame.bytes.length)) await chunker.write();
-    chunker.add(frame.bytes, frame.view, 0, readFrameHeader(frame.view, 0));
+    const header = readFrameHeader(frame.view, 0);
+    if (!chunker.fits(header)) await chunker.writeBefore(header);
+    chunker.add(frame.bytes, frame.view, 0, header);
     frames += 1;
   }
   if (chunker.pending) await chunker.write(snapshot ? undefined : entries);

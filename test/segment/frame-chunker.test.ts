@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { before, describe, it } from 'node:test';
+import { AssertionError } from '../../src/base/assert.ts';
+import { viewOf } from '../../src/base/bytes.ts';
+import { loadChecksum } from '../../src/codec/checksum.ts';
+import { CHUNK_OFFSETS_MAX } from '../../src/limits/limits.ts';
+import { readFrameHeader } from '../../src/record/frame-reader.ts';
+import { FrameChunker } from '../../src/segment/frame-chunker.ts';
+import { SegmentReader } from '../../src/segment/reader.ts';
+import type { SegmentWriter } from '../../src/segment/writer.ts';
+import { chunkTracking } from '../../src/segment/chunk-reader.ts';
+import { EXPECTED, frame, MemorySource, recordsChunk, text, writeSegment } from './fixture.ts';
+
+const STREAM = 1;
+
+/** Writes a run and returns the chunks that a reader finds in it, each as `first+span`, with its trailer. */
+async function chunksOf(firstOffset: number, fill: (chunker: FrameChunker) => Promise<unknown>): Promise<string[]> {
+  const { content } = await writeSegment(async (writer: SegmentWriter) => {
+    writer.beginRun(STREAM, firstOffset);
+    const chunker = new FrameChunker(writer);
+    chunker.begin(firstOffset, 'lz4');
+    await fill(chunker);
+    writer.endRun();
+  });
+  const reader = await SegmentReader.open(new MemorySource(content), EXPECTED);
+  const chunks: string[] = [];
+  for (let index = 0; index < reader.footer.chunks; index += 1) {
+    const chunk = await reader.chunk(index);
+    const { header } = chunk;
+    const trailer = Buffer.from(chunkTracking(chunk)).toString();
+    chunks.push(`${header.firstOffset}+${header.offsetSpan} ${header.recordCount} ${header.epoch} ${trailer}`.trim());
+  }
+  return chunks;
+}
+
+async function add(chunker: FrameChunker, offset: number): Promise<void> {
+  const bytes = frame(STREAM, offset, [text('x')]);
+  const header = readFrameHeader(viewOf(bytes), 0);
+  if (!chunker.fits(header)) await chunker.writeBefore(header);
+  chunker.add(bytes, viewOf(bytes), 0, header);
+}
+
+describe('the frame chunker', () => {
+  before(loadChecksum);
+
+  it('covers as many offsets as one chunk can count in one', async () => {
+    const chunks = await chunksOf(5, async (chunker) => {
+      chunker.cover(5 + CHUNK_OFFSETS_MAX);
+      assert.equal(await chunker.write(), 1);
+      assert.equal(chunker.pending, false);
+    });
+    assert.deepEqual(chunks, [`5+${CHUNK_OFFSETS_MAX} 0 0`]);
+  });
+
+  it('goes on in further chunks beyond that, with the trailer on the last and the epoch on all', async () => {
+    const chunks = await chunksOf(5, async (chunker) => {
+      chunker.cover(5 + 2 * CHUNK_OFFSETS_MAX + 7);
+      assert.equal(await chunker.write(text('t'), 3), 3);
+      assert.deepEqual([chunker.pending, chunker.nextOffset], [false, 5 + 2 * CHUNK_OFFSETS_MAX + 7]);
+    });
+    assert.deepEqual(chunks, [
+      `5+${CHUNK_OFFSETS_MAX} 0 3`,
+      `${5 + CHUNK_OFFSETS_MAX}+${CHUNK_OFFSETS_MAX} 0 3`,
+      `${5 + 2 * CHUNK_OFFSETS_MAX}+7 0 3 t`,
+    ]);
+  });
+
+  it('keeps frames far apart in chunks of their own, and near ones together', async () => {
+    const far = 2 ** 33;
+    const chunks = await chunksOf(0, async (chunker) => {
+      await add(chunker, 1);
+      await add(chunker, CHUNK_OFFSETS_MAX - 1);
+      await add(chunker, CHUNK_OFFSETS_MAX);
+      await add(chunker, far);
+      await chunker.write();
+    });
+    const second = CHUNK_OFFSETS_MAX;
+    assert.deepEqual(chunks, [
+      `0+${second} 2 0`,
+      `${second}+${CHUNK_OFFSETS_MAX} 1 0`,
+      `${2 * second}+${far - 2 * second} 0 0`,
+      `${far}+1 1 0`,
+    ]);
+  });
+
+  it('is not offered a chunk of more offsets by the writer beneath it', async () => {
+    const tooMany = { offsetSpan: CHUNK_OFFSETS_MAX + 1 };
+    const writing = writeSegment(async (writer) => {
+      writer.beginRun(STREAM, 0);
+      await writer.addChunk(recordsChunk(STREAM, 0, [text('x')], tooMany));
+    });
+    await assert.rejects(writing, AssertionError);
+  });
+});
