@@ -32,7 +32,7 @@ export function valueRoom(value: RecordValue): number {
 export function keyBytes(key: string | Uint8Array | null | undefined): Uint8Array | null {
   if (key === null || key === undefined) return null;
   const bytes = typeof key === 'string' ? Buffer.from(key) : key;
-  if (!(bytes instanceof Uint8Array)) throw invalid('a key is a string, bytes, or null');
+  if (!(bytes instanceof Uint8Array)) throw invalid(`a key is a string, bytes, or null, not ${describe(key)}`);
   if (bytes.length > KEY_BYTES_MAX) {
     throw new MillraceError(
       'ERR_MILLRACE_RECORD_TOO_LARGE',
@@ -40,6 +40,25 @@ export function keyBytes(key: string | Uint8Array | null | undefined): Uint8Arra
     );
   }
   return bytes;
+}
+
+/** Checks the options of one append: a misspelt name must not lose a key in silence. */
+export function checkAppendOptions(options: AppendOptions | undefined): void {
+  if (options === undefined) return;
+  if (typeof options !== 'object' || options === null) {
+    throw invalid(`options of an append are an object such as { key: 'k' }, not ${describe(options)}`);
+  }
+  for (const name of Object.keys(options)) {
+    if (name !== 'key' && name !== 'timestamp') throw invalid(`there is no append option ${name}`);
+  }
+}
+
+/** What a caller passed, for messages. */
+function describe(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'an array: use appendMany for many records';
+  if (typeof value === 'object' && 'value' in value) return 'a record: append(value, { key, timestamp })';
+  return `${typeof value} (${String(value)})`;
 }
 
 /** Checks a value's type, and the size of its record: key and value together. */
@@ -50,7 +69,7 @@ export function checkRecord(value: unknown, keyLength: number, maxRecordBytes: n
   } else if (value instanceof Uint8Array) {
     bytes += value.length;
   } else if (value !== null) {
-    throw invalid('a value is a string, bytes, or null');
+    throw invalid(`a value is a string, bytes, or null, not ${describe(value)}`);
   }
   if (bytes > maxRecordBytes) {
     throw new MillraceError(

@@ -52,6 +52,7 @@ export class Publisher {
    * duplicate: it is answered once the original is durable, and nothing is appended.
    */
   async append(publishingId: number, value: RecordValue, options: AppendOptions = {}): Promise<Published> {
+    checkAppendOptions(options);
     const [published] = await this.#append([{ ...options, publishingId, value }], true);
     return published as Published;
   }

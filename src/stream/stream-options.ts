@@ -3,7 +3,10 @@ import { MillraceError } from '../errors/millrace-error.ts';
 import { STREAM_CONFIG_DEFAULT, type Retention, type StreamConfig } from '../record/stream-config.ts';
 
 /** Every option may be left out: a new stream takes the default, an existing one keeps what it has. */
-export type StreamOptions = Partial<StreamConfig>;
+export type StreamOptions = Partial<Omit<StreamConfig, 'deletionDeadline'>> & {
+  /** As in `StreamConfig`; `null` switches it off. */
+  readonly deletionDeadline?: number | null;
+};
 
 const NAMES = new Set(['compression', 'retention', 'cleanup', 'deletionDeadline']);
 const RETENTION_NAMES = new Set(['maxBytes', 'maxAge']);
@@ -17,7 +20,8 @@ export function configOf(options: StreamOptions, base: StreamConfig = STREAM_CON
   if (compression !== 'lz4' && compression !== 'none') throw invalid("option compression is 'lz4' or 'none'");
   if (cleanup !== 'delete' && cleanup !== 'compact') throw invalid("option cleanup is 'delete' or 'compact'");
   const retention = options.retention === undefined ? base.retention : retentionOf(options.retention);
-  const deletionDeadline = limit('deletionDeadline', options.deletionDeadline ?? base.deletionDeadline);
+  const wanted = options.deletionDeadline === undefined ? base.deletionDeadline : options.deletionDeadline;
+  const deletionDeadline = limit('deletionDeadline', wanted ?? undefined);
   return { compression, cleanup, retention, ...(deletionDeadline === undefined ? {} : { deletionDeadline }) };
 }
 
@@ -34,7 +38,7 @@ function retentionOf(retention: Retention): Retention {
 function limit(name: string, value: number | undefined): number | undefined {
   if (value === undefined) return undefined;
   if (!Number.isSafeInteger(value) || value < 1) {
-    throw invalid(`option ${name} is a whole number from 1 on, not ${String(value)}; leave it out for no limit`);
+    throw invalid(`option ${name} is a whole number from 1 on, not ${String(value)}`);
   }
   return value;
 }

@@ -4,7 +4,7 @@ import { assert } from '../base/assert.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { RecordBatch, type StreamRecord } from '../record/record-batch.ts';
-import { type AppendOptions, keyBytes, type RecordInput, type RecordValue } from '../record/record-input.ts';
+import { type AppendOptions, checkAppendOptions, keyBytes, type RecordInput, type RecordValue } from '../record/record-input.ts';
 import type { StreamConfig, StreamDescription } from '../record/stream-config.ts';
 import { type BatchSource, readBatchesFrom } from './batch-cursor.ts';
 import type { WritableStreamState } from './frame-appender.ts';
@@ -90,6 +90,7 @@ export class Stream {
   append(value: RecordValue, options?: AppendOptions): Promise<number> {
     try {
       const lane = this.#writer();
+      checkAppendOptions(options);
       return lane.append(this.#state, value, options === undefined ? null : keyBytes(options.key), options?.timestamp);
     } catch (error) {
       return Promise.reject(error);
@@ -149,9 +150,10 @@ export class Stream {
       ).find(offset);
     }
     const found = await coordinator.findRuns(streamId, offset, { maxRuns: 1, maxBytes: 1 });
+    if (offset < found.firstOffset) return undefined;
     const [run] = found.runs;
     if (run === undefined) return this.#flushedMeanwhile(offset, found.nextOffset);
-    if (offset < found.firstOffset || offset >= Math.min(run.endOffset, unflushed.segmentLimit(streamId)))
+    if (offset >= Math.min(run.endOffset, unflushed.segmentLimit(streamId)))
       return undefined;
     return (await segments.find(run, offset))?.find(offset);
   }
@@ -193,7 +195,7 @@ export class Stream {
     const forget = [...this.#publishers.values()].map((publisher) => publisher.claimsToForget());
     await this.#writer().truncate(this.#state, nextOffset, () => {
       this.#context.truncated(streamId, nextOffset);
-      this.#references?.cut(nextOffset);
+      this.#references?.cut(nextOffset, firstOffset);
       for (const forgetClaims of forget) forgetClaims();
     });
   }
@@ -410,5 +412,6 @@ function cannotTruncate(name: string): MillraceError {
 
 function checkOffset(offset: number): void {
   if (Number.isSafeInteger(offset) && offset >= 0) return;
-  throw new MillraceError('ERR_MILLRACE_OFFSET_OUT_OF_RANGE', `offset ${offset} is not a whole number from 0 on`);
+  const found = typeof offset === 'number' ? String(offset) : `${typeof offset} ${JSON.stringify(offset)}`;
+  throw new MillraceError('ERR_MILLRACE_OFFSET_OUT_OF_RANGE', `offset ${found} is not a whole number from 0 on`);
 }
