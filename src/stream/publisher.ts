@@ -2,6 +2,7 @@
 import { MillraceError } from '../errors/millrace-error.ts';
 import {
   type AppendOptions,
+  checkAppendOptions,
   checkRecordList,
   isBareValue,
   type RecordInput,

@@ -4,7 +4,13 @@ import { assert } from '../base/assert.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { RecordBatch, type StreamRecord } from '../record/record-batch.ts';
-import { type AppendOptions, checkAppendOptions, keyBytes, type RecordInput, type RecordValue } from '../record/record-input.ts';
+import {
+  type AppendOptions,
+  checkAppendOptions,
+  keyBytes,
+  type RecordInput,
+  type RecordValue,
+} from '../record/record-input.ts';
 import type { StreamConfig, StreamDescription } from '../record/stream-config.ts';
 import { type BatchSource, readBatchesFrom } from './batch-cursor.ts';
 import type { WritableStreamState } from './frame-appender.ts';
@@ -153,8 +159,7 @@ export class Stream {
     if (offset < found.firstOffset) return undefined;
     const [run] = found.runs;
     if (run === undefined) return this.#flushedMeanwhile(offset, found.nextOffset);
-    if (offset >= Math.min(run.endOffset, unflushed.segmentLimit(streamId)))
-      return undefined;
+    if (offset >= Math.min(run.endOffset, unflushed.segmentLimit(streamId))) return undefined;
     return (await segments.find(run, offset))?.find(offset);
   }
 
