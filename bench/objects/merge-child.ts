@@ -1,0 +1,149 @@
+/** Started by `merge.ts`: fills a directory with objects of appends, or merges them all in one job. */
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { systemClock } from '../../src/base/clock.ts';
+import { NodeFileSystem } from '../../src/base/node-file-system.ts';
+import { systemRandom } from '../../src/base/random.ts';
+import { runPlan } from '../../src/compaction/job-run.ts';
+import { planOf } from '../../src/compaction/plan-groups.ts';
+import { runRewriteJob } from '../../src/compaction/rewrite.ts';
+import { compactionSettings } from '../../src/compaction/settings.ts';
+import type { Coordinator } from '../../src/coordinator/coordinator.ts';
+import { openEmbeddedCoordinator } from '../../src/coordinator/embedded-coordinator.ts';
+import { describeDirectoryStore, DirectoryObjectStore } from '../../src/object/directory-object-store.ts';
+import { type Compression, STREAM_CONFIG_DEFAULT } from '../../src/record/stream-config.ts';
+import { CHUNK_TYPE } from '../../src/segment/chunk-format.ts';
+import { SegmentWriter } from '../../src/segment/writer.ts';
+import { answer, jobOf } from '../processes.ts';
+import { scanRequests } from '../sim/requests.ts';
+import { frameOf, RECORD_BYTES } from './frames.ts';
+
+export interface MergeJob {
+  readonly action: 'fill' | 'merge';
+  readonly dir: string;
+  /** User bytes of all inputs. */
+  readonly bytes: number;
+  readonly compression: Compression;
+  /** Smaller chunks are joined and compressed anew, larger ones are passed through. */
+  readonly chunkRecords: number;
+}
+
+export interface MergeAnswer {
+  readonly seconds: number;
+  readonly readBytes: number;
+  readonly userBytes: number;
+  readonly peakBufferedBytes: number;
+  /** Growth of the process's memory over the merge, at its highest. */
+  readonly peakMemoryBytes: number;
+  readonly chunksPassed: number;
+  readonly chunksWritten: number;
+  /** For all streams from end to end. */
+  readonly requestsBefore: number;
+  readonly requestsAfter: number;
+}
+
+const INPUTS = 32;
+const STREAMS = 64;
+const STORE_ID = new Uint8Array(16).fill(7);
+const SAMPLE_INTERVAL = 5;
+const EVERYTHING = { maxRuns: 1_000_000, maxBytes: Number.MAX_SAFE_INTEGER };
+
+const job = jobOf<MergeJob>();
+const root = join(job.dir, 'objects');
+const objects = new DirectoryObjectStore({ root });
+const coordinator = await openEmbeddedCoordinator({
+  fileSystem: new NodeFileSystem(),
+  directory: join(job.dir, 'manifest'),
+  storeId: STORE_ID,
+});
+if (job.action === 'fill') await fill();
+else await merge();
+
+async function fill(): Promise<void> {
+  for (let stream = 0; stream < STREAMS; stream += 1) {
+    await coordinator.createStream(`stream-${stream}`, { ...STREAM_CONFIG_DEFAULT, compression: job.compression });
+  }
+  const chunks = Math.max(1, Math.round(job.bytes / INPUTS / STREAMS / RECORD_BYTES / job.chunkRecords));
+  const { keys } = await coordinator.reserveObjects(INPUTS);
+  for (const [index, key] of keys.entries()) await fillObject(key, index, chunks);
+  await coordinator.close();
+  await answer({});
+}
+
+async function fillObject(key: string, index: number, chunks: number): Promise<void> {
+  const { chunkRecords, compression } = job;
+  const facts = { storeId: STORE_ID, objectKey: key, createdAt: Date.now() };
+  const writer = new SegmentWriter(await objects.create(key), facts);
+  for (let streamId = 1; streamId <= STREAMS; streamId += 1) {
+    const begin = index * chunks * chunkRecords;
+    writer.beginRun(streamId, begin);
+    for (let chunk = 0; chunk < chunks; chunk += 1) {
+      const firstOffset = begin + chunk * chunkRecords;
+      const timestamp = 1 + firstOffset;
+      await writer.addChunk({
+        type: CHUNK_TYPE.records,
+        compression,
+        firstOffset,
+        offsetSpan: chunkRecords,
+        recordCount: chunkRecords,
+        epoch: 0,
+        firstTimestamp: timestamp,
+        lastTimestamp: timestamp,
+        userBytes: chunkRecords * RECORD_BYTES,
+        body: frameOf(streamId, firstOffset, chunkRecords, timestamp),
+      });
+    }
+    writer.endRun();
+  }
+  const { bytes, checksum, runs } = await writer.finish();
+  await coordinator.commitObject({ key, bytes, checksum: checksum.toString(16).padStart(16, '0'), runs });
+}
+
+async function merge(): Promise<void> {
+  const requestsBefore = await requestsOf(coordinator);
+  const inputs = await coordinator.listObjects({ state: 'committed' });
+  const plan = planOf('merge', 'measured', []);
+  (globalThis as { gc?: () => void }).gc?.();
+  const memory = process.memoryUsage.rss();
+  let peak = memory;
+  const timer = setInterval(() => (peak = Math.max(peak, process.memoryUsage.rss())), SAMPLE_INTERVAL);
+  const begun = performance.now();
+  const report = await runPlan(
+    { ...plan, inputKeys: inputs.map(({ key }) => key) },
+    {
+      coordinator,
+      runner: {
+        rewrite: (rewrite) =>
+          runRewriteJob(rewrite, objects, { clock: systemClock, random: systemRandom, sleep: pause }),
+      },
+      objects: describeDirectoryStore({ root }),
+      storeId: STORE_ID,
+      clock: systemClock,
+      sleep: pause,
+      settings: compactionSettings(),
+      worker: 'bench',
+      signal: new AbortController().signal,
+    },
+  );
+  const seconds = (performance.now() - begun) / 1_000;
+  clearInterval(timer);
+  if (report === undefined) throw new Error('the inputs of the merge could not be claimed');
+  const { readBytes, peakBufferedBytes, chunksPassed, chunksWritten, recordsRead } = report.result.counters;
+  const requestsAfter = await requestsOf(coordinator);
+  await coordinator.close();
+  const found = { seconds, readBytes, peakBufferedBytes, chunksPassed, chunksWritten, requestsBefore, requestsAfter };
+  const userBytes = recordsRead === 0 ? job.bytes : recordsRead * RECORD_BYTES;
+  await answer({ ...found, userBytes, peakMemoryBytes: peak - memory } satisfies MergeAnswer);
+}
+
+async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  await sleep(milliseconds, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
+}
+
+async function requestsOf(source: Coordinator): Promise<number> {
+  let requests = 0;
+  for (const { streamId } of await source.streams()) {
+    requests += scanRequests((await source.findRuns(streamId, 0, EVERYTHING)).runs);
+  }
+  return requests;
+}
