@@ -8,7 +8,7 @@ import { allocateRing, type RingGeometry } from '../ring/geometry.ts';
 import type { LaneStart } from '../ring/producer.ts';
 import type { Compression } from '../record/stream-config.ts';
 import { takeCleanMark } from '../wal/clean-mark.ts';
-import { recoverLane, type RecoveredLane, type RecoveryReport } from '../wal/recovery.ts';
+import { recoverLane, type RecoveredLane, type RecoveryReport, type StreamPosition } from '../wal/recovery.ts';
 import { createSlotFiles, existingGeometry, rebuildSlotFiles } from '../wal/slot-files.ts';
 import { chooseGeometry, recordBytesMax, sameGeometry } from './geometry.ts';
 import type { Settings } from './options.ts';
@@ -63,7 +63,7 @@ export async function openLog(base: OpenedBase, born: boolean): Promise<OpenedLo
 async function recoverLog(base: OpenedBase, geometry: RingGeometry): Promise<OpenedLog> {
   const { fileSystem, settings, paths, storeId, coordinator } = base;
   const ring = allocateRing(geometry);
-  const watermarks = await nextOffsetsOf(coordinator);
+  const stored = await positionsOf(coordinator);
   const flushed = (await coordinator.flushedSlots()).find(({ lane }) => lane === LANE) ?? NOTHING_FLUSHED;
   const clean = takeCleanMark(fileSystem, paths.wal, storeId, LANE, flushed)?.start;
   const recovered = await recoverLane({
@@ -74,11 +74,12 @@ async function recoverLog(base: OpenedBase, geometry: RingGeometry): Promise<Ope
     geometry,
     ring,
     flushed,
-    nextOffset: (streamId) => watermarks.get(streamId),
+    stored: (streamId) => stored.get(streamId),
     clean,
     salvage: settings.salvage,
   });
   await rebuildSlotFiles(fileSystem, paths.wal, LANE, geometry, ring, recovered.unusableFiles);
+  const watermarks = new Map([...stored].map(([streamId, { nextOffset }]) => [streamId, nextOffset]));
   return { geometry, ring, recovered, report: recovered.report, watermarks };
 }
 
@@ -102,14 +103,13 @@ async function flushRecovered(base: OpenedBase, { geometry, ring, recovered }: O
   await scheduler.drain();
 }
 
-/** High watermark of every stream. */
-async function nextOffsetsOf(coordinator: Coordinator): Promise<Map<number, number>> {
-  const offsets = new Map<number, number>();
+/** High watermark and epoch of every stream. */
+async function positionsOf(coordinator: Coordinator): Promise<Map<number, StreamPosition>> {
+  const positions = new Map<number, StreamPosition>();
   for (const { streamId } of await coordinator.streams()) {
-    const { nextOffset } = await coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
-    offsets.set(streamId, nextOffset);
+    positions.set(streamId, await coordinator.streamTotals(streamId));
   }
-  return offsets;
+  return positions;
 }
 
 /** Streams whose codec is not the default. */

@@ -34,12 +34,18 @@ export interface RecoveryInput {
   readonly ring: SharedArrayBuffer;
   /** The last filling that the coordinator has as segments; -1 and -1 when there is none. */
   readonly flushed: LaneStart;
-  /** Next offset of a stream by the coordinator; `undefined` when the stream was deleted. */
-  readonly nextOffset: (streamId: number) => number | undefined;
+  /** How far a stream has come by the coordinator; `undefined` when the stream was deleted. */
+  readonly stored: (streamId: number) => StreamPosition | undefined;
   /** Where the lane goes on, when its log was closed clean: only the files' headers are read then. */
   readonly clean?: LaneStart | undefined;
   /** Skip damage and report it, instead of refusing to open. */
   readonly salvage: boolean;
+}
+
+/** Where a stream goes on, and under which epoch. */
+export interface StreamPosition {
+  readonly nextOffset: number;
+  readonly epoch: number;
 }
 
 /** A frame of the log that is in no segment yet. */
@@ -243,20 +249,20 @@ interface CollectedFrames {
 function collectFrames(input: RecoveryInput, walk: LogWalk): CollectedFrames {
   const view = new DataView(input.ring);
   const frames: RecoveredFrame[] = [];
-  const due = new Map<number, number>();
+  const due = new Map<number, StreamPosition>();
   const salvage = new Salvage(input.ring, input, walk.damages);
   const add = (header: FrameHeader, slotSequence: number, at: number): void => {
     const { streamId, firstOffset, offsetSpan, kind } = header;
-    const stored = input.nextOffset(streamId);
+    const stored = input.stored(streamId);
     if (stored === undefined) return;
-    const expected = due.get(streamId) ?? stored;
+    const { nextOffset: expected, epoch } = due.get(streamId) ?? stored;
     const rewinds = kind === FRAME_KIND.truncation && firstOffset <= expected;
     if (firstOffset !== expected && !rewinds) {
-      const lost = firstOffset > expected ? salvage.cover(streamId, expected, firstOffset) : undefined;
+      const lost = firstOffset > expected ? salvage.cover(streamId, expected, firstOffset, epoch) : undefined;
       if (lost === undefined) throw gap(streamId, expected, firstOffset);
       frames.push(lost);
     }
-    due.set(streamId, firstOffset + offsetSpan);
+    due.set(streamId, { nextOffset: firstOffset + offsetSpan, epoch: header.epoch });
     salvage.pass(streamId);
     frames.push({ header, slotSequence, at });
   };

@@ -12,8 +12,11 @@ import { finishFrame, FrameMemory } from '../record/frame-writer.ts';
 import type { Damage } from './log-walk.ts';
 import type { FoundBlock } from './scan.ts';
 
+/** What a lost frame stands for. */
+type Loss = Pick<FrameHeader, 'streamId' | 'firstOffset' | 'offsetSpan' | 'epoch'>;
+
 /** Filler frames belong to no stream. */
-const NO_STREAM = 0;
+const FILLER: Loss = { streamId: 0, firstOffset: 0, offsetSpan: 0, epoch: 0 };
 
 /** Offsets of a stream that a salvage could not read. */
 export interface LostRange {
@@ -78,16 +81,21 @@ export class Salvage {
   }
 
   /**
-   * Covers the offsets [`from`, `to`) of a stream; `undefined` when there is no room. A lost frame is smaller than the
+   * Covers the offsets [`from`, `to`) of a stream under its epoch there; `undefined` when there is no room. A lost frame is smaller than the
    * smallest frame with a record, so there is room unless the log lacks more than its damaged places could hold.
    */
-  cover(streamId: number, from: number, to: number): LostFrame | undefined {
+  cover(streamId: number, from: number, to: number, epoch: number): LostFrame | undefined {
     const candidates = this.#regions.slice(this.#passed.get(streamId) ?? 0);
     // The filler behind the last lost frame needs a header too.
     const region = candidates.find(({ position, end }) => position + 2 * FRAME_HEADER_BYTES <= end);
     if (region === undefined) return undefined;
     const at = region.position;
-    region.position = this.#writeLost(at, at + FRAME_HEADER_BYTES, streamId, from, to - from);
+    region.position = this.#writeLost(at, at + FRAME_HEADER_BYTES, {
+      streamId,
+      firstOffset: from,
+      offsetSpan: to - from,
+      epoch,
+    });
     this.lost.push({ streamId, firstOffset: from, nextOffset: to });
     return { header: readFrameHeader(this.#memory.view, at), slotSequence: region.damage.slotSequence, at };
   }
@@ -98,7 +106,7 @@ export class Salvage {
   }
 
   #finishRegion({ damage, base, start, end, position }: Region): SealedSlot {
-    this.#writeLost(position, end, NO_STREAM, 0, 0);
+    this.#writeLost(position, end, FILLER);
     const { slotSequence, blockSequence, resumesWith } = damage;
     writeBlockHeader(this.#memory.view, start, {
       lane: this.#context.lane,
@@ -111,14 +119,11 @@ export class Salvage {
     return { slotSequence, endPosition: end - base, lastBlock: resumesWith - 1 };
   }
 
-  #writeLost(at: number, end: number, streamId: number, firstOffset: number, offsetSpan: number): number {
+  #writeLost(at: number, end: number, loss: Loss): number {
     return finishFrame(this.#memory, at, end, {
-      streamId,
-      firstOffset,
+      ...loss,
       timestamp: 0,
       recordCount: 0,
-      offsetSpan,
-      epoch: 0,
       userBytes: 0,
       kind: FRAME_KIND.lost,
       flags: 0,

@@ -13,7 +13,7 @@ import { RecordBatch } from '../../src/record/record-batch.ts';
 import type { RecordValue } from '../../src/record/record-input.ts';
 import { valueRoom } from '../../src/record/record-input.ts';
 import { FrameAppender, type WritableStreamState } from '../../src/stream/frame-appender.ts';
-import { type RecoveredLane, type RecoveryInput, recoverLane } from '../../src/wal/recovery.ts';
+import { type RecoveredLane, type RecoveryInput, recoverLane, type StreamPosition } from '../../src/wal/recovery.ts';
 import { createSlotFiles, parseSlotFileName, rebuildSlotFiles, slotFileName } from '../../src/wal/slot-files.ts';
 import { WalWriter } from '../../src/wal/writer.ts';
 import { newStream } from './stream-state.ts';
@@ -29,6 +29,8 @@ export interface LaneSettings {
   readonly flushed: LaneStart;
   /** Next offset by stream id, of what is flushed; a stream that is absent starts at 0. */
   readonly nextOffsets: ReadonlyMap<number, number>;
+  /** Epoch by stream id, of what is flushed; that of a stream that is absent is 0. */
+  readonly epochs: ReadonlyMap<number, number>;
   readonly salvage: boolean;
 }
 
@@ -37,6 +39,7 @@ const DEFAULTS: LaneSettings = {
   lane: 0,
   flushed: NOTHING_FLUSHED,
   nextOffsets: new Map(),
+  epochs: new Map(),
   salvage: false,
 };
 
@@ -49,9 +52,12 @@ export async function recover(
   fileSystem: FileSystem,
   settings: Partial<LaneSettings> = {},
 ): Promise<{ recovered: RecoveredLane; ring: SharedArrayBuffer }> {
-  const { geometry, lane, flushed, nextOffsets, salvage } = { ...DEFAULTS, ...settings };
+  const { geometry, lane, flushed, nextOffsets, epochs, salvage } = { ...DEFAULTS, ...settings };
   const ring = allocateRing(geometry);
-  const nextOffset = (streamId: number): number => nextOffsets.get(streamId) ?? 0;
+  const stored = (streamId: number): StreamPosition => ({
+    nextOffset: nextOffsets.get(streamId) ?? 0,
+    epoch: epochs.get(streamId) ?? 0,
+  });
   const input: RecoveryInput = {
     fileSystem,
     directory: DIRECTORY,
@@ -60,7 +66,7 @@ export async function recover(
     geometry,
     ring,
     flushed,
-    nextOffset,
+    stored,
     salvage,
   };
   return { recovered: await recoverLane(input), ring };
@@ -122,6 +128,7 @@ export class SteppedLane {
     this.memtable = new Memtable(ring, geometry);
     this.#appender = new FrameAppender(ring, this.producer, this.memtable);
     for (const [streamId, nextOffset] of settings.nextOffsets) this.stream(streamId).nextOffset = nextOffset;
+    for (const [streamId, epoch] of settings.epochs) this.stream(streamId).epoch = epoch;
     for (const { header } of recovered.frames) {
       this.stream(header.streamId).nextOffset = header.firstOffset + header.offsetSpan;
     }

@@ -292,6 +292,23 @@ describe('a salvage', () => {
     );
   });
 
+  it('writes lost frames under the epoch of their stream, by its last frame or else by the coordinator', async () => {
+    const settings = { epochs: new Map([[1, 3]]) };
+    const lane = await SteppedLane.open(disk, settings);
+    lane.batch(1, 'lost');
+    lane.seal();
+    lane.batch(1, 'kept');
+    lane.seal();
+    lane.stream(1).epoch = 4;
+    for (const value of ['kept', 'lost', 'kept']) lane.batch(1, value);
+    damage(0, FIRST_BLOCK_POSITION);
+    damage(2, FIRST_BLOCK_POSITION + PAGE_BYTES);
+    const { recovered } = await recover(disk, { ...settings, ...SALVAGE });
+    const epochs = recovered.frames.map(({ header }) => `${header.firstOffset} of epoch ${header.epoch}`);
+    const expected = ['0 of epoch 3', '1 of epoch 3', '2 of epoch 4', '3 of epoch 4', '4 of epoch 4'];
+    assert.deepEqual(epochs, expected);
+  });
+
   it('keeps every intact record, whichever acknowledged bytes are damaged', async () => {
     const block = fc.array(fc.tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 3000 })), {
       minLength: 1,

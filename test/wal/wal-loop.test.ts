@@ -53,7 +53,7 @@ async function recover(lane: number): Promise<{ ring: SharedArrayBuffer; text: M
     geometry: SMALL_RING,
     ring,
     flushed: { slotSequence: -1, blockSequence: -1 },
-    nextOffset: () => 0,
+    stored: () => ({ nextOffset: 0, epoch: 0 }),
     salvage: false,
   });
   return { ring, text: recoveredText(ring, recovered) };
