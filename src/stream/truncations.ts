@@ -27,7 +27,18 @@ export class Truncations {
   since(streamId: number, since: number): { count: number; lowest: number } {
     const cuts = this.#streams.get(streamId);
     if (cuts === undefined) return { count: 0, lowest: Infinity };
-    const cut = cuts.lowest.find(({ index }) => index >= since);
-    return { count: cuts.count, lowest: cut?.nextOffset ?? Infinity };
+    return { count: cuts.count, lowest: cuts.lowest[firstFrom(cuts.lowest, since)]?.nextOffset ?? Infinity };
   }
+}
+
+/** Position of the first cut whose `index` is at least `since`; their count when none is. */
+function firstFrom(cuts: readonly Cut[], since: number): number {
+  let low = 0;
+  let high = cuts.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((cuts[middle] as Cut).index >= since) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
