@@ -120,15 +120,15 @@ export class StreamTracker implements StreamReferences {
     return written;
   }
 
-  /** The stream was cut to end at `nextOffset`. */
-  cut(nextOffset: number): void {
+  /** The stream was cut to end at `nextOffset`: consumers go back to its end, or go where that is no longer there. */
+  cut(nextOffset: number, firstOffset: number): void {
     this.state.cut(nextOffset);
     this.#unsnapshotted.cut();
     for (const [reference, offset] of this.#pending) {
       if (offset === undefined || offset < nextOffset) continue;
       this.#pending.set(reference, nextOffset === 0 ? undefined : nextOffset - 1);
     }
-    this.#references = this.offsets().size;
+    this.trimmed(firstOffset, false);
   }
 
   /**

@@ -79,7 +79,7 @@ test('while the ring is full everything stored shares one turn, and goes in as i
   const second = tracker.store('b', 2, true);
   await tracker.store('a', 8, false);
   simulation.advance(20_000);
-  tracker.cut(6);
+  tracker.cut(6, 0);
   assert.equal(tracker.offset('a'), 5);
   assert.equal(simulation.log.length, 0);
   assert.ok(tracker.state.isEmpty, 'the state claims nothing that is not in the log');
@@ -223,7 +223,7 @@ test('a snapshot at any moment equals the log so far, and the deltas behind it c
           tracker.published(move.name, publishingId, move.offset);
           truth.published(move.name, publishingId, move.offset);
         } else if (move.do === 'cut') {
-          tracker.cut(move.offset);
+          tracker.cut(move.offset, 0);
           truth.cut(move.offset);
         } else if (move.do === 'seal') {
           const snapshot = tracker.takeSnapshot();
