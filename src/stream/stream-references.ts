@@ -8,8 +8,8 @@ export interface StreamReferences {
   offsets(): Map<string, number> | Promise<Map<string, number>>;
   /** Stores an offset, or removes the reference; resolves at once, or when it is durable. */
   store(reference: string, offset: number | undefined, durable: boolean): Promise<void>;
-  /** The stream was cut to end at `nextOffset`. */
-  cut(nextOffset: number): void;
+  /** The stream, whose log starts at `firstOffset`, was cut to end at `nextOffset`. */
+  cut(nextOffset: number, firstOffset: number): void;
 
   /**
    * Resolves when `publisher` knows of the reference. Where it is a promise, it always is one, so that those who wait go on
