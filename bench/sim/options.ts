@@ -36,7 +36,8 @@ Runs the planners and the coordinator's state machine of this checkout through s
 reports objects, requests, amplification, dollars and deadlines, for the defaults and for other settings.
 
   --days <n>        simulated days (default ${DAYS_DEFAULT}, quick ${DAYS_QUICK})
-  --thinning <n>    one burst of objects in so many is simulated (default ${WORKLOAD_DEFAULT.thinning}, quick ${THINNING_QUICK})
+  --thinning <n>    one burst of objects in so many is simulated
+                    (default ${WORKLOAD_DEFAULT.thinning}, quick ${THINNING_QUICK})
   --rate <GiB/s>    of the whole fleet, as stored (default 1)
   --streams <n>     of the whole fleet (default ${WORKLOAD_DEFAULT.streams})
   --writers <n>     over which the streams are spread (default ${WORKLOAD_DEFAULT.writers})

@@ -7,10 +7,12 @@ import { FIGURE_ROWS, JOB_HEADING, jobRows, scalingText } from './table.ts';
 
 const STYLE = `
 :root { color-scheme: light dark; --ink: #1c2128; --soft: #59636e; --paper: #ffffff; --line: #d1d9e0; --panel: #f6f8fa;
-  --c0: #0969da; --c1: #1a7f37; --c2: #bf8700; --c3: #8250df; --c4: #cf222e; --c5: #57606a; --c6: #0a7ea4; --c7: #b35900; }
+  --c0: #0969da; --c1: #1a7f37; --c2: #bf8700; --c3: #8250df; --c4: #cf222e;
+  --c5: #57606a; --c6: #0a7ea4; --c7: #b35900; }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e6edf3; --soft: #9198a1; --paper: #0d1117; --line: #3d444d; --panel: #161b22;
-    --c0: #58a6ff; --c1: #3fb950; --c2: #d29922; --c3: #a371f7; --c4: #f85149; --c5: #8b949e; --c6: #39c5cf; --c7: #f0883e; }
+    --c0: #58a6ff; --c1: #3fb950; --c2: #d29922; --c3: #a371f7; --c4: #f85149;
+    --c5: #8b949e; --c6: #39c5cf; --c7: #f0883e; }
 }
 body { margin: 0 auto; padding: 1.5rem; max-width: 60rem; background: var(--paper); color: var(--ink);
   font: 16px/1.5 system-ui, sans-serif; }

@@ -54,7 +54,8 @@ export function barPlot(title: string, partNames: readonly string[], bars: reado
     const top = row * (BAR_HEIGHT + 6);
     let left = BAR_LABEL;
     const rects = parts.map((part, index) => {
-      const rect = `<rect class="part-${index}" x="${left.toFixed(1)}" y="${top}" width="${(part * scale).toFixed(1)}" height="${BAR_HEIGHT}"/>`;
+      const size = `width="${(part * scale).toFixed(1)}" height="${BAR_HEIGHT}"`;
+      const rect = `<rect class="part-${index}" x="${left.toFixed(1)}" y="${top}" ${size}/>`;
       left += part * scale;
       return rect;
     });

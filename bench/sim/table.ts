@@ -66,7 +66,8 @@ export function scalingText({ workload, days, seed, reads }: ResultInput): strin
   const { bytesPerSecond, streams, writers, thinning, objectBytes, skew } = workload;
   return [
     `A fleet that writes ${significant(bytesPerSecond / 1_024 ** 3)} GiB/s into ${streams} streams (Zipf ${skew})`,
-    `by ${writers} writers, in objects of ${significant(objectBytes / 1_024 ** 2)} MiB, for ${days} days (seed ${seed}).`,
+    `by ${writers} writers, in objects of ${significant(objectBytes / 1_024 ** 2)} MiB,`,
+    `for ${days} days (seed ${seed}).`,
     `One writer of ${writers}, with one stream of each band of ${writers} ranks and a store of its own, is simulated;`,
     `of its bursts of ${BURST_OBJECTS} objects one in ${thinning}. Sizes, runs, ages and settings are real;`,
     `counts of the fleet are those of the writer times ${writers * thinning}, figures per GiB need no scaling.`,
