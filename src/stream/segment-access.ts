@@ -29,6 +29,8 @@ export class SegmentAccess {
   readonly #readers = new Map<string, Promise<SegmentReader>>();
   /** Insertion order is use order. */
   readonly #batches = new Map<string, CachedBatch>();
+  /** Batches on their way: those who miss the same one wait together. */
+  readonly #loading = new Map<string, Promise<RecordBatch>>();
   #cachedBytes = 0;
   /** The last answer of `countBelow`: it stays the same until the log start moves. */
   #counted: { readonly name: string; readonly records: number } | undefined;
@@ -67,10 +69,20 @@ export class SegmentAccess {
       this.#batches.set(name, cached);
       return cached.batch;
     }
-    const chunk = await reader.chunk(index, run.firstOffset);
-    const batch = batchOf(chunk, 0, run.endOffset);
-    this.#keep(name, batch, chunk.header.rawBytes);
-    return batch;
+    const loading = this.#loading.get(name) ?? this.#load(name, reader, index, run);
+    this.#loading.set(name, loading);
+    return loading;
+  }
+
+  async #load(name: string, reader: SegmentReader, index: number, run: FoundRun): Promise<RecordBatch> {
+    try {
+      const chunk = await reader.chunk(index, run.firstOffset);
+      const batch = batchOf(chunk, 0, run.endOffset);
+      this.#keep(name, batch, chunk.header.rawBytes);
+      return batch;
+    } finally {
+      this.#loading.delete(name);
+    }
   }
 
   /** First offset of the first chunk of the run with a record at or after `timestamp`. */
@@ -155,6 +167,7 @@ export class SegmentAccess {
   }
 
   #keep(name: string, batch: RecordBatch, bytes: number): void {
+    assert(!this.#batches.has(name), 'a batch is kept once');
     if (bytes > this.#cacheBytes) return;
     this.#batches.set(name, { batch, bytes });
     this.#cachedBytes += bytes;
@@ -163,7 +176,6 @@ export class SegmentAccess {
       this.#batches.delete(oldest);
       this.#cachedBytes -= cached.bytes;
     }
-    assert(this.#cachedBytes >= 0, 'cached bytes are counted once');
   }
 }
 
