@@ -6,9 +6,10 @@
 import { assert } from '../base/assert.ts';
 import type { Signal } from '../base/signal.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
-import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
 import { RecordBatch } from '../record/record-batch.ts';
+import { LostObjects } from './lost-objects.ts';
 import type { ReadOptions } from './read-options.ts';
 import type { SegmentAccess } from './segment-access.ts';
 
@@ -18,8 +19,6 @@ const MEMTABLE_READ_BYTES: number = MIB;
 const FIND_LIMITS = { maxRuns: 64, maxBytes: 64 * MIB };
 /** The longest that a timer can wait. */
 const KEEP_ALIVE_INTERVAL: number = 2 ** 31 - 1;
-/** Lookups of the same offset that may find its object gone before that is an error. */
-const LOST_OBJECT_ATTEMPTS = 5;
 
 /** The durable records that are in no segment yet. */
 export interface UnflushedRecords {
@@ -84,7 +83,7 @@ async function* cursor(
   signals: readonly AbortSignal[],
 ): AsyncGenerator<RecordBatch> {
   let { offset, exact } = start;
-  let lostObjects = 0;
+  const lostObjects = new LostObjects(source.coordinator);
   const truncations = source.unflushed.truncations(target.streamId, Infinity).count;
   const check = (): void => {
     checkReadable(source, signals);
@@ -99,15 +98,12 @@ async function* cursor(
       for await (const batch of step(source, target, { offset, exact }, options)) {
         offset = batch.nextOffset;
         exact = true;
-        lostObjects = 0;
+        lostObjects.found();
         if (batch.length > 0) yield batch;
         check();
       }
     } catch (error) {
-      // Compaction replaced the object after its coordinate was read and its grace has passed: ask again.
-      if (!isMillraceError(error, 'ERR_MILLRACE_OBJECT_NOT_FOUND') || lostObjects === LOST_OBJECT_ATTEMPTS) throw error;
-      lostObjects += 1;
-      await source.coordinator.refresh();
+      await lostObjects.lookAgain(error);
       continue;
     }
     if (offset > before) continue;

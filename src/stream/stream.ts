@@ -15,6 +15,7 @@ import type { StreamConfig, StreamDescription } from '../record/stream-config.ts
 import { type BatchSource, readBatchesFrom } from './batch-cursor.ts';
 import type { WritableStreamState } from './frame-appender.ts';
 import type { Lane } from './lane.ts';
+import { LostObjects } from './lost-objects.ts';
 import { checkReadOptions, type ReadFrom, type ReadOptions } from './read-options.ts';
 import { RecordIterator } from './record-iterator.ts';
 import { Publisher } from './publisher.ts';
@@ -141,7 +142,18 @@ export class Stream {
   /** The record at `offset`; `undefined` when there is none, or not durably yet. */
   async get(offset: number): Promise<StreamRecord | undefined> {
     checkOffset(offset);
-    this.#check();
+    const lostObjects = new LostObjects(this.#context.coordinator);
+    for (;;) {
+      this.#check();
+      try {
+        return await this.#find(offset);
+      } catch (error) {
+        await lostObjects.lookAgain(error);
+      }
+    }
+  }
+
+  async #find(offset: number): Promise<StreamRecord | undefined> {
     const { streamId } = this.#description;
     const { unflushed, coordinator, segments } = this.#context;
     const inMemory = unflushed.firstOffset(streamId);
