@@ -10,6 +10,7 @@ import { Stream, type StreamContext } from '../stream/stream.ts';
 import { configOf, type StreamOptions } from '../stream/stream-options.ts';
 import { Truncations } from '../stream/truncations.ts';
 import { CatalogueGauge } from './catalogue-gauge.ts';
+import { closeAll } from './closing.ts';
 import { Janitor } from './janitor.ts';
 import type { StoreParts } from './parts.ts';
 import { metricsOf } from './metric-table.ts';
@@ -166,18 +167,17 @@ export class Store implements AsyncDisposable {
     clearInterval(this.#refresh);
     this.#gauge.stop();
     progress.notify();
-    try {
-      await this.#janitor?.stop();
-      await this.#parts.compaction?.stop();
-      await writer?.close();
+    await closeAll([
+      async () => this.#janitor?.stop(),
+      async () => this.#parts.compaction?.stop(),
+      async () => writer?.close(),
       // The last commits may have let retention go to work.
-      await this.#trimming?.exclusively(() => Promise.resolve());
-    } finally {
-      await closePool();
-      await coordinator.close();
-      await objects.close();
-      await lock?.release();
-    }
+      async () => this.#trimming?.exclusively(() => Promise.resolve()),
+      closePool,
+      () => coordinator.close(),
+      () => objects.close(),
+      async () => lock?.release(),
+    ]);
   }
 
   /** Openings and deletions of one name happen one after the other: a handle must not outlive its stream unnoticed. */
