@@ -40,8 +40,8 @@ function makeParents(fileSystem: FileSystem, path: string, made: string[]): void
   fileSystem.syncDirectorySync(dirname(path));
 }
 
-/** Takes back a birth that failed: what was there before is all that is left. Never throws. */
-export function undoBirth(fileSystem: FileSystem, { paths, made }: PreparedDirectory): void {
+/** Takes back a birth that failed, under the lock: what was there before is all that is left. Never throws. */
+export function undoBirth(fileSystem: FileSystem, paths: StorePaths): void {
   try {
     for (const folder of [paths.manifest, paths.wal, paths.objects]) {
       if (fileSystem.statSync(folder)?.kind !== 'directory') continue;
@@ -49,18 +49,21 @@ export function undoBirth(fileSystem: FileSystem, { paths, made }: PreparedDirec
       fileSystem.removeDirectorySync(folder);
     }
     for (const name of [`${STORE_FILE}.tmp`, LOCK_FILE]) fileSystem.removeSync(join(paths.root, name));
-    removeMade(fileSystem, made);
   } catch {
     // What stays is an unfinished birth, which the next `open` clears.
   }
 }
 
-/** Directories that hold something by now stay. */
-function removeMade(fileSystem: FileSystem, made: readonly string[]): void {
-  for (const path of [...made].reverse()) {
-    if (fileSystem.statSync(path) === undefined) continue;
-    if (fileSystem.listSync(path).length > 0) return;
-    fileSystem.removeDirectorySync(path);
+/** Removes directories that were made here; those that hold something by now stay. Never throws. */
+export function removeMade(fileSystem: FileSystem, made: readonly string[]): void {
+  try {
+    for (const path of [...made].reverse()) {
+      if (fileSystem.statSync(path) === undefined) continue;
+      if (fileSystem.listSync(path).length > 0) return;
+      fileSystem.removeDirectorySync(path);
+    }
+  } catch {
+    // Somebody else has come to use one of them, or may not let it go.
   }
 }
 

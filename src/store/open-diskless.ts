@@ -9,6 +9,7 @@ import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
 import { checkManifest, findStore, makeFolders, prepareDirectory } from './birth.ts';
+import { type Closer, closingOnFailure } from './closing.ts';
 import { makeCompactionAgent } from './compaction-agent.ts';
 import { DisklessWriter } from './diskless-writer.ts';
 import { hasLog, writeIdentity } from './identity.ts';
@@ -37,7 +38,8 @@ export async function openShared(
   component: CoordinatorComponent,
 ): Promise<Store> {
   const coordinator = await component.open({ deleteGrace: settings.compaction.deleteGrace });
-  return closingOnFailure([() => coordinator.close()], async (opened) => {
+  return closingOnFailure(async (opened) => {
+    opened.push(() => coordinator.close());
     const { dir } = settings;
     const paths = dir === undefined ? undefined : prepareDirectory(fileSystem, resolve(dir)).paths;
     if (paths !== undefined && settings.objects === undefined) fileSystem.makeDirectorySync(paths.objects);
@@ -64,7 +66,7 @@ export async function openAlone(
     checkManifest(fileSystem, paths);
     refuseWal(fileSystem, paths);
   }
-  return closingOnFailure([], async (opened) => {
+  return closingOnFailure(async (opened) => {
     const coordinator = await openManifest(fileSystem, settings, paths, storeId);
     opened.push(() => coordinator.close());
     const objects = await openObjects(fileSystem, settings, paths);
@@ -99,19 +101,7 @@ export function refuseWithoutWal(fileSystem: FileSystem, paths: StorePaths): voi
   );
 }
 
-async function closingOnFailure<T>(
-  opened: (() => Promise<void>)[],
-  work: (opened: (() => Promise<void>)[]) => Promise<T>,
-): Promise<T> {
-  try {
-    return await work(opened);
-  } catch (error) {
-    for (const close of opened.reverse()) await close().catch(() => undefined);
-    throw error;
-  }
-}
-
-async function assemble(parts: OpenedParts, opened: (() => Promise<void>)[]): Promise<Store> {
+async function assemble(parts: OpenedParts, opened: Closer[]): Promise<Store> {
   const { settings, storeId, coordinator, lock } = parts;
   const { objects, descriptor } = parts.objects;
   const progress = new Signal();

@@ -10,7 +10,16 @@ import { loadChecksum } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStore } from '../object/object-store.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
-import { checkManifest, findStore, makeFolders, openFailure, prepareDirectory, undoBirth } from './birth.ts';
+import {
+  checkManifest,
+  findStore,
+  makeFolders,
+  openFailure,
+  prepareDirectory,
+  removeMade,
+  undoBirth,
+} from './birth.ts';
+import { closingOnFailure } from './closing.ts';
 import { LocalWriter } from './local-writer.ts';
 import { hasIdentity, readIdentity, writeIdentity } from './identity.ts';
 import { recordBytesMax } from './geometry.ts';
@@ -56,11 +65,10 @@ async function openStore(options: string | OpenOptions): Promise<Store> {
     const openIt = settings.diskless === undefined ? openWritable : openAlone;
     return await openIt(fileSystem, settings, paths, lock);
   } catch (error) {
-    // Under the lock, or in directories that nobody else knows of.
-    if (!hasIdentity(fileSystem, paths.root) && (lock !== undefined || prepared.made.length > 0)) {
-      undoBirth(fileSystem, prepared);
-    }
+    // Without the lock, whatever lies in the directory may be another process's birth by now.
+    if (lock !== undefined && !hasIdentity(fileSystem, paths.root)) undoBirth(fileSystem, paths);
     await lock?.release();
+    removeMade(fileSystem, prepared.made);
     throw openFailure(paths.root, error);
   }
 }
@@ -83,22 +91,26 @@ async function openFollower(fileSystem: FileSystem, settings: Settings, paths: S
     );
   }
   checkManifest(fileSystem, paths);
-  const coordinator = await openManifest(fileSystem, settings, paths, storeId);
-  return new Store({
-    settings,
-    storeId,
-    coordinator,
-    objects: (await openObjects(fileSystem, settings, paths)).objects,
-    clock: systemClock,
-    progress: new Signal(),
-    writer: undefined,
-    shared: false,
-    lock: undefined,
-    closePool: async () => undefined,
-    compaction: undefined,
-    recovery: undefined,
-    recovered: new Map(),
-    compression: new Map(),
+  return closingOnFailure(async (opened) => {
+    const coordinator = await openManifest(fileSystem, settings, paths, storeId);
+    opened.push(() => coordinator.close());
+    const { objects } = await openObjects(fileSystem, settings, paths);
+    return new Store({
+      settings,
+      storeId,
+      coordinator,
+      objects,
+      clock: systemClock,
+      progress: new Signal(),
+      writer: undefined,
+      shared: false,
+      lock: undefined,
+      closePool: async () => undefined,
+      compaction: undefined,
+      recovery: undefined,
+      recovered: new Map(),
+      compression: new Map(),
+    });
   });
 }
 
@@ -117,8 +129,7 @@ async function openWritable(
     refuseWithoutWal(fileSystem, paths);
     settleWalFolder(fileSystem, paths);
   }
-  const opened: (() => Promise<void>)[] = [];
-  try {
+  return closingOnFailure(async (opened) => {
     const coordinator = await openManifest(fileSystem, settings, paths, storeId);
     opened.push(() => coordinator.close());
     const { objects, descriptor } = await openObjects(fileSystem, settings, paths);
@@ -130,11 +141,8 @@ async function openWritable(
     // Only now: a store whose log is damaged stays as it is.
     await removeUnfinished(coordinator, objects);
     if (known === undefined) writeIdentity(fileSystem, paths.root, storeId, { wal: true });
-    return await assemble(base, log, objects, lock);
-  } catch (error) {
-    for (const close of opened.reverse()) await close().catch(() => undefined);
-    throw error;
-  }
+    return assemble(base, log, objects, lock);
+  });
 }
 
 async function assemble(base: OpenedBase, log: OpenedLog, objects: ObjectStore, lock: StoreLock): Promise<Store> {

@@ -1,7 +1,7 @@
 /** One writer per store, whoever it is and however it ends. */
 import assert from 'node:assert/strict';
-import { mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { open } from '../../src/index.ts';
 import { lockByFlock, lockBySocket, lockStore } from '../../src/store/lock.ts';
@@ -48,6 +48,20 @@ test('another process is refused at once, and let in when the first one is kille
   await first.kill();
   const store = await folder.open();
   assert.equal(await (await store.stream('a')).append('y'), 1);
+});
+
+test('a loser who made the directory leaves what the winner has put there by then', async (t) => {
+  const folder = new StoreFolder(t);
+  // Stands for the winner: it comes between the making of the directory and the lock, and keeps the lock.
+  const programs = join(folder.parent, 'programs');
+  mkdirSync(programs);
+  const birth = `cd '${folder.dir}' && mkdir manifest wal objects && touch manifest/CURRENT wal/0.wal`;
+  writeFileSync(join(programs, 'flock'), `#!/bin/sh\n${birth}\nexit 1\n`, { mode: 0o755 });
+  const environment = { PATH: `${programs}${delimiter}${process.env['PATH'] ?? ''}` };
+  const loser = await StoreProcess.start(t, { environment });
+  await assert.rejects(loser.call('open', { dir: folder.dir, wal: SMALL_WAL }), { code: 'ERR_MILLRACE_LOCKED' });
+  const left = readdirSync(folder.dir, { recursive: true, encoding: 'utf8' }).sort();
+  assert.deepEqual(left, ['LOCK', 'manifest', 'manifest/CURRENT', 'objects', 'wal', 'wal/0.wal']);
 });
 
 for (const [name, lock] of [
