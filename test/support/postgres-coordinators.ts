@@ -1,11 +1,12 @@
 /** Coordinators for tests in a real PostgreSQL: each in a schema of its own, on a clock that the test moves. */
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import { systemClock, type ManualClock } from '../../src/base/clock.ts';
 import { systemRandom, type Random } from '../../src/base/random.ts';
 import type { Coordinator, CoordinatorTimes } from '../../src/coordinator/coordinator.ts';
 import { checkPostgresOptions, type PostgresOptions } from '../../src/coordinator/postgres/options.ts';
 import { openPostgresCoordinator } from '../../src/coordinator/postgres/postgres-coordinator.ts';
+import { tablesOf } from '../../src/coordinator/postgres/tables.ts';
 import type { OpenedCoordinator } from '../contract/coordinator.contract.ts';
 import type { PostgresServer } from './postgres-server.ts';
 
@@ -23,60 +24,64 @@ export function openOn(
   return openPostgresCoordinator(settings, times, { clock: systemClock, random });
 }
 
-/** Makes the server's time in one schema that of a clock here, told before every call. */
-export class RemoteClock {
+/** A schema that one test after the other uses: emptying it is quicker than making it. Its time is what it is told. */
+class TestSchema {
+  readonly name: string;
   readonly #client: pg.Client;
-  readonly #schema: string;
-  readonly #clock: ManualClock;
   #told = NaN;
   #telling: Promise<void> = Promise.resolve();
 
-  private constructor(client: pg.Client, schema: string, clock: ManualClock) {
+  private constructor(name: string, client: pg.Client) {
+    this.name = name;
     this.#client = client;
-    this.#schema = schema;
-    this.#clock = clock;
   }
 
-  static async install(server: PostgresServer, schema: string, clock: ManualClock): Promise<RemoteClock> {
-    const client = new pg.Client(server.options);
-    await client.connect();
+  static async make(server: PostgresServer): Promise<TestSchema> {
+    const name = newSchema();
+    await (await openOn(server, { schema: name })).close();
+    const client = await server.connect();
+    // The server stops before this session does.
+    client.on('error', () => undefined);
     await client.query(`
-      CREATE TABLE ${schema}.test_clock AS SELECT ${clock.now()}::bigint AS now;
-      CREATE OR REPLACE FUNCTION ${schema}.wall_clock() RETURNS bigint LANGUAGE sql VOLATILE
-        AS $$ SELECT now FROM ${schema}.test_clock $$`);
-    return new RemoteClock(client, schema, clock);
+      CREATE TABLE ${name}.test_clock AS SELECT 0::bigint AS now;
+      CREATE OR REPLACE FUNCTION ${name}.wall_clock() RETURNS bigint LANGUAGE sql VOLATILE
+        AS $$ SELECT now FROM ${name}.test_clock $$`);
+    return new TestSchema(name, client);
   }
 
-  tell(): Promise<void> {
-    this.#telling = this.#telling.then(() => this.#tell(this.#clock.now()));
+  async empty(): Promise<void> {
+    const { counters, clock, store, schema_versions, wall_clock, ...filled } = tablesOf(this.name);
+    const emptying = Object.values(filled)
+      .reverse()
+      .map((table) => `DELETE FROM ${table};`);
+    await this.#client.query(`${emptying.join('')} UPDATE ${counters} SET next = 1; UPDATE ${clock} SET now = 1`);
+  }
+
+  /** One after the other, as the driver wants it. */
+  tell(now: number): Promise<void> {
+    this.#telling = this.#telling.then(async () => {
+      if (now !== this.#told) await this.#client.query(`UPDATE ${this.name}.test_clock SET now = ${now}`);
+      this.#told = now;
+    });
     return this.#telling;
   }
 
-  async #tell(now: number): Promise<void> {
-    if (now === this.#told) return;
-    await this.#client.query(`UPDATE ${this.#schema}.test_clock SET now = ${now}`);
-    this.#told = now;
-  }
-
   /** The coordinator, with the time told before each of its methods. */
-  wrap(coordinator: Coordinator): Coordinator {
+  wrap(coordinator: Coordinator, clock: ManualClock): Coordinator {
     return new Proxy(coordinator, {
       get: (target, name) => {
         const method = Reflect.get(target, name, target) as unknown;
         if (typeof method !== 'function') return method;
         return async (...args: unknown[]): Promise<unknown> => {
-          await this.tell();
+          await this.tell(clock.now());
           return (await Reflect.apply(method, target, args)) as unknown;
         };
       },
     });
   }
-
-  async remove(): Promise<void> {
-    await this.#client.query(`DROP SCHEMA ${this.#schema} CASCADE`);
-    await this.#client.end();
-  }
 }
+
+const freeSchemas: WeakMap<PostgresServer, TestSchema[]> = new WeakMap();
 
 /** Opens a fresh coordinator as the contract asks for it. */
 export async function openForContract(
@@ -85,19 +90,23 @@ export async function openForContract(
   times: CoordinatorTimes,
   random: Random = systemRandom,
 ): Promise<OpenedCoordinator> {
-  const schema = newSchema();
-  const first = await openOn(server, { schema }, times, random);
-  const remote = await RemoteClock.install(server, schema, clock);
-  const opened = (coordinator: Coordinator): OpenedCoordinator => ({
-    coordinator: remote.wrap(coordinator),
-    reopen: async () => {
-      await coordinator.close();
-      return opened(await openOn(server, { schema }, times, random));
-    },
-    dispose: async () => {
-      await coordinator.close();
-      await remote.remove();
-    },
-  });
-  return opened(first);
+  const free = freeSchemas.get(server) ?? [];
+  freeSchemas.set(server, free);
+  const schema = free.pop() ?? (await TestSchema.make(server));
+  const open = async (): Promise<OpenedCoordinator> => {
+    const coordinator = await openOn(server, { schema: schema.name }, times, random);
+    return {
+      coordinator: schema.wrap(coordinator, clock),
+      reopen: async () => {
+        await coordinator.close();
+        return open();
+      },
+      dispose: async () => {
+        await coordinator.close();
+        await schema.empty();
+        free.push(schema);
+      },
+    };
+  };
+  return open();
 }

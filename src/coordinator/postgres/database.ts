@@ -52,12 +52,12 @@ export class Database {
     return this.#parts.tables;
   }
 
-  /** Runs statements that each see one moment of their own. */
-  read<Answer>(work: (session: Session) => Promise<Answer>): Promise<Answer> {
+  /** Runs statements that each see one moment of their own. `silence`: see `Session`. */
+  read<Answer>(work: (session: Session) => Promise<Answer>, silence?: number): Promise<Answer> {
     return this.#track(async () => {
       const client = await this.#connect();
       try {
-        const answer = await work(new Session(client));
+        const answer = await work(new Session(client, silence));
         release(client);
         return answer;
       } catch (error) {
@@ -68,7 +68,7 @@ export class Database {
   }
 
   /** Runs statements that all see the same moment. */
-  readMoment<Answer>(work: (session: Session) => Promise<Answer>): Promise<Answer> {
+  readMoment<Answer>(work: (session: Session) => Promise<Answer>, silence?: number): Promise<Answer> {
     return this.read(async (session) => {
       await session.script('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
       try {
@@ -76,7 +76,7 @@ export class Database {
       } finally {
         await session.script('ROLLBACK');
       }
-    });
+    }, silence);
   }
 
   /** Runs `work` as one transaction, possibly several times. */

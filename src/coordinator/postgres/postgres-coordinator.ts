@@ -38,6 +38,7 @@ import { classifyKeys, countAll, listJobs, listObjects, objectsToDelete, runsOfO
 import { checkPostgresOptions, type PostgresOptions, type PostgresSettings } from './options.ts';
 import { keepOffsets, publisherMark, readStoreId, trackedOffsets } from './references.ts';
 import { keepRetention } from './retention.ts';
+import { LONG_SILENCE } from './session.ts';
 import { configure, makeStream, removeStream, trim, truncate } from './stream-changes.ts';
 import {
   describeStreams,
@@ -72,7 +73,7 @@ export async function openPostgresCoordinator(
   const tables = tablesOf(schema);
   const database = new Database({ ...openConnections(settings), tables, schema, resolveTimeout, clock, random });
   try {
-    await database.read((session) => prepareSchema(session, schema, tables, migrate));
+    await database.read((session) => prepareSchema(session, schema, tables, migrate), LONG_SILENCE);
     const storeId = await readStoreId(database);
     return new PostgresCoordinator(storeId, database, random, { ...COORDINATOR_TIMES_DEFAULT, ...times });
   } catch (error) {

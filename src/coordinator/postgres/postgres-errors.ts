@@ -71,9 +71,8 @@ export function unresolvedError(last: unknown, place: Place, waited: number): Mi
 
 function codeOfSqlState(state: string): ErrorCode {
   const classCode = state.slice(0, 2);
-  // Authorization, no such database, schema or table, no privilege, a feature the server lacks.
-  const isRefusal =
-    ['28', '3D', '3F', '0A'].includes(classCode) || ['42501', '42P01', '42883', '42703'].includes(state);
+  // Authorization, no such database, schema or table, no privilege.
+  const isRefusal = ['28', '3D', '3F'].includes(classCode) || ['42501', '42P01', '42883', '42703'].includes(state);
   return isRefusal ? 'ERR_MILLRACE_REFUSED' : 'ERR_MILLRACE_UNAVAILABLE';
 }
 
@@ -106,6 +105,7 @@ function remedyOf(state: string | undefined, code: ErrorCode): string {
   if (state === '3D000') return '; create the database, or correct its name';
   if (state === '42P01' || state?.startsWith('3F') === true) return '; the schema is missing: open with migrate: true';
   if (state === '42501') return '; grant the role the rights on the schema';
+  if (state === '25006' || state === '0A000') return '; a standby or a read-only server: connect to the primary';
   if (state === '53300') return '; raise max_connections, or lower maxConnections';
   if (code === 'ERR_MILLRACE_REFUSED') return '; check password, TLS and connection options';
   return '';

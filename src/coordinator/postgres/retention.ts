@@ -59,9 +59,11 @@ async function dueStreams(database: Database): Promise<number[]> {
         WHERE run.stream_id = stream.stream_id AND end_offset > stream.first_offset AND end_offset > run.first_offset
         ORDER BY end_offset, position LIMIT 1
       ) AS oldest
-      WHERE user_bytes >= (config #>> '{retention,maxBytes}')::bigint
+      WHERE config ->> 'retention' <> '{}' AND (
+        user_bytes >= (config #>> '{retention,maxBytes}')::bigint
         OR last_timestamp < ${timeOf(database.tables)} - (config #>> '{retention,maxAge}')::bigint
-        OR (oldest.records = 0 AND config ->> 'retention' <> '{}')
+        OR oldest.records = 0
+      )
       ORDER BY stream_id
     `);
   });

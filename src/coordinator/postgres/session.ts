@@ -2,6 +2,9 @@
 import type { ClientBase, QueryConfig, QueryResult } from 'pg';
 import { assert } from '../../base/assert.ts';
 
+/** For statements that take as long as there is something to do: a day is a hang. */
+export const LONG_SILENCE: number = 24 * 3_600_000;
+
 /** The driver takes a time limit per statement, which its types do not say. */
 interface TimedQuery extends QueryConfig {
   readonly query_timeout?: number;

@@ -1,5 +1,6 @@
 /** Checks every invariant where the rows are: each question returns a sentence for each violation. */
 import type { Database } from './database.ts';
+import { LONG_SILENCE } from './session.ts';
 import type { Tables } from './tables.ts';
 
 export function verify(database: Database): Promise<string[]> {
@@ -13,7 +14,7 @@ export function verify(database: Database): Promise<string[]> {
       found.push(...rows.map(({ violation }) => violation));
     }
     return found;
-  });
+  }, LONG_SILENCE);
 }
 
 /** Live runs tile [log start, high watermark), and the sums of a stream are those of its runs. */

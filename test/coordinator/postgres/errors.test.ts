@@ -4,6 +4,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { inspect } from 'node:util';
 import type { Coordinator } from '../../../src/coordinator/coordinator.ts';
 import type { PostgresOptions } from '../../../src/coordinator/postgres/options.ts';
+import { postgresError } from '../../../src/coordinator/postgres/postgres-errors.ts';
 import { isMillraceError, type MillraceError } from '../../../src/errors/millrace-error.ts';
 import type { ErrorCode } from '../../../src/errors/codes.ts';
 import { postgres as describeCoordinator } from '../../../src/postgres.ts';
@@ -73,6 +74,40 @@ describe('options of the PostgreSQL coordinator', () => {
 
 const found = await findPostgres();
 const skip = 'missing' in found ? found.missing : false;
+
+describe('what an error of the driver means', () => {
+  const place = { name: 'PostgreSQL at host:5432', secrets: () => [SECRET] };
+  const cases: readonly [string, Error, ErrorCode][] = [
+    ['a standby that was reached in a failover', sqlError('0A000'), 'ERR_MILLRACE_UNAVAILABLE'],
+    ['a server that became read-only', sqlError('25006'), 'ERR_MILLRACE_UNAVAILABLE'],
+    ['a server that is starting', sqlError('57P03'), 'ERR_MILLRACE_UNAVAILABLE'],
+    ['no free connection', sqlError('53300'), 'ERR_MILLRACE_UNAVAILABLE'],
+    ['no right', sqlError('42501'), 'ERR_MILLRACE_REFUSED'],
+    ['a pipe that broke', Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }), 'ERR_MILLRACE_UNAVAILABLE'],
+    ['an answer that never came', new Error('Query read timeout'), 'ERR_MILLRACE_UNAVAILABLE'],
+    [
+      'a certificate of nobody known',
+      Object.assign(new Error('self-signed certificate'), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }),
+      'ERR_MILLRACE_REFUSED',
+    ],
+  ];
+  for (const [what, error, code] of cases) {
+    test(`${what} is ${code}`, () => {
+      const mapped = postgresError(error, place);
+      assert.ok(isMillraceError(mapped, code), String(mapped));
+      assertNoSecret(mapped);
+    });
+  }
+
+  test('mistakes of millrace itself stay what they are', () => {
+    const mistake = new TypeError('undefined is not a function');
+    assert.equal(postgresError(mistake, place), mistake);
+  });
+});
+
+function sqlError(state: string): Error {
+  return Object.assign(new Error(`the server says ${SECRET}`), { name: 'error', code: state });
+}
 
 describe('errors of the PostgreSQL coordinator', { skip }, () => {
   let server: PostgresServer;
