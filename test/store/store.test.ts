@@ -153,9 +153,10 @@ test('a closed store refuses every call, and closing again is fine', async (t) =
     (closed) => closed.deleteStream('a'),
     (closed) => closed.flush(),
     (closed) => closed.verify(),
-    (closed) => closed.stats(),
   ];
   for (const call of calls) await assert.rejects(call(store), refused, String(call));
+  assert.throws(() => store.stats(), refused);
+  assert.throws(() => store.metrics(), refused);
   await store.close();
 });
 
