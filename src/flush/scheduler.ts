@@ -80,7 +80,7 @@ export class FlushScheduler {
     written.catch(() => undefined);
     this.#tail = this.#tail.then(async () => {
       try {
-        await this.#commit(lane, slot, await written);
+        await this.#settle(lane, slot, snapshots, await written);
       } catch (error) {
         this.#fail(error);
       } finally {
@@ -103,7 +103,7 @@ export class FlushScheduler {
       try {
         return await this.#options.runner.flush(this.#jobFor(lane, slot, snapshots, objectKey));
       } catch (error) {
-        await this.#options.coordinator.abortObject(objectKey);
+        await this.#giveUp(objectKey);
         throw error;
       } finally {
         this.counters.running -= 1;
@@ -131,6 +131,33 @@ export class FlushScheduler {
     };
   }
 
+  /**
+   * Commits a segment. A machine that slept may wake up after the reservation of its key has ended: then the filling,
+   * which is still in the ring, is written again.
+   */
+  async #settle(
+    lane: FlushLane,
+    slot: SealedSlot,
+    snapshots: FlushJob['snapshots'],
+    first: FlushedSegment,
+  ): Promise<void> {
+    for (let segment = first; ; segment = await this.#write(lane, slot, snapshots)) {
+      try {
+        await this.#commit(lane, slot, segment);
+        return;
+      } catch (error) {
+        if (!isReservationEnded(error)) throw error;
+        // Those that were reserved with it have ended too.
+        this.#keys.length = 0;
+      }
+    }
+  }
+
+  /** Reservations end by themselves: an answer that does not come changes nothing. */
+  async #giveUp(objectKey: string): Promise<void> {
+    await this.#options.coordinator.abortObject(objectKey).catch(() => undefined);
+  }
+
   async #commit({ lane }: FlushLane, slot: SealedSlot, segment: FlushedSegment): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
     const { coordinator, relative } = this.#options;
@@ -138,8 +165,8 @@ export class FlushScheduler {
     const { objectKey: key, bytes, checksum, runs, truncations } = segment;
     if (runs.length === 0) {
       assert(truncations.length === 0, 'the run of a truncated stream says at least that it was cut');
-      if (!relative) await coordinator.advanceFlushed(wal);
-      await coordinator.abortObject(key);
+      if (!relative) await this.#persist(() => coordinator.advanceFlushed(wal));
+      await this.#giveUp(key);
       this.#options.committed(slot, segment, undefined);
       return;
     }
@@ -195,6 +222,11 @@ export class FlushScheduler {
     this.#failure = isMillraceError(error) ? error : unpackError(packError(error, 'ERR_MILLRACE_WORKER_DIED'));
     this.#options.failed(this.#failure);
   }
+}
+
+/** Nothing was committed under the key, nor can be: any other conflict says that somebody else wrote. */
+function isReservationEnded(error: unknown): boolean {
+  return isMillraceError(error, 'ERR_MILLRACE_CONFLICT') && error.details['reservationEnded'] === true;
 }
 
 /** Offsets of the claims count from the start of the run, like the run's own. */

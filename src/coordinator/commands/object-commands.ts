@@ -27,7 +27,10 @@ export function reserveObjects(
 export function checkReserved(state: State, object: ObjectRow | undefined, key: string): ObjectRow {
   if (object === undefined) throw conflict(`object ${key} was not reserved here, or is forgotten by now`, { key });
   if (object.state !== 'reserved' || state.now >= object.stateAt) {
-    throw conflict(`the reservation of object ${key} has ended: write it again under a new key`, { key });
+    throw conflict(`the reservation of object ${key} has ended: write it again under a new key`, {
+      key,
+      reservationEnded: true,
+    });
   }
   return object;
 }

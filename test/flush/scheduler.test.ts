@@ -1,0 +1,111 @@
+/** What the flush survives: reservations that end while the machine sleeps, and a coordinator out of reach. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ManualClock } from '../../src/base/clock.ts';
+import { SeededRandom } from '../../src/base/random.ts';
+import { openEmbeddedCoordinator } from '../../src/coordinator/embedded-coordinator.ts';
+import type { Coordinator } from '../../src/coordinator/coordinator.ts';
+import { MillraceError } from '../../src/errors/millrace-error.ts';
+import type { FlushedRun, FlushJob } from '../../src/flush/flush-job.ts';
+import { FlushScheduler } from '../../src/flush/scheduler.ts';
+import { allocateRing } from '../../src/ring/geometry.ts';
+import { PLAIN, sampleRun } from '../support/coordinator-samples.ts';
+import { MemoryFileSystem } from '../support/memory-file-system.ts';
+
+const storeId = new Uint8Array(16).fill(7);
+const geometry = { slots: 2, slotBytes: 65_536 };
+const lane = { lane: 0, ring: allocateRing(geometry), geometry };
+const slot = { slotSequence: 0, endPosition: 4_096, lastBlock: 0 };
+const HOUR = 3_600_000;
+
+interface Subject {
+  readonly coordinator: Coordinator;
+  readonly clock: ManualClock;
+  /** Keys under which segments were written. */
+  readonly written: string[];
+  readonly committed: string[];
+  readonly failures: MillraceError[];
+  readonly scheduler: FlushScheduler;
+}
+
+async function start(
+  runs: readonly FlushedRun[],
+  write: (job: FlushJob, clock: ManualClock) => void,
+): Promise<Subject> {
+  const clock = new ManualClock(1_000_000);
+  const fileSystem = new MemoryFileSystem();
+  fileSystem.makeDirectorySync('/manifest');
+  const random = new SeededRandom(1);
+  const coordinator = await openEmbeddedCoordinator({ fileSystem, directory: '/manifest', storeId, clock, random });
+  await coordinator.createStream('orders', PLAIN);
+  const [written, committed, failures]: [string[], string[], MillraceError[]] = [[], [], []];
+  const scheduler = new FlushScheduler({
+    coordinator,
+    runner: {
+      flush: async (job) => {
+        written.push(job.objectKey);
+        write(job, clock);
+        return { objectKey: job.objectKey, bytes: 4_096, checksum: '0123456789abcdef', runs, truncations: [] };
+      },
+      close: async () => undefined,
+    },
+    objects: { module: 'none', options: {} } as never,
+    storeId,
+    clock,
+    compression: () => new Map(),
+    relative: false,
+    committed: (_slot, { objectKey }) => committed.push(objectKey),
+    failed: (error) => failures.push(error),
+    sleep: async () => undefined,
+  });
+  return { coordinator, clock, written, committed, failures, scheduler };
+}
+
+const run = { ...sampleRun(1, 0, 5), trackingSnapshot: false, localOffset: 0 } as FlushedRun;
+
+test('a filling whose reservation ended during its upload is written again under a fresh key', async () => {
+  let sleeps = 1;
+  const { scheduler, written, committed, failures } = await start([run], (_job, clock) => {
+    if (sleeps-- > 0) clock.jump(clock.now() + HOUR);
+  });
+  scheduler.add(lane, slot, Promise.resolve());
+  await scheduler.drain();
+  assert.equal(written.length, 2);
+  assert.deepEqual(committed, written.slice(1));
+  assert.deepEqual(failures, []);
+});
+
+test('a conflict that says that somebody else has written stops the flush', async () => {
+  const foreign = { ...sampleRun(1, 3, 5), trackingSnapshot: false, localOffset: 3 } as FlushedRun;
+  const { scheduler, written, failures } = await start([foreign], () => undefined);
+  scheduler.add(lane, slot, Promise.resolve());
+  await assert.rejects(scheduler.drain(), { code: 'ERR_MILLRACE_CONFLICT' });
+  assert.equal(written.length, 1);
+  assert.equal(failures.length, 1);
+});
+
+test('a filling with nothing to keep outlasts a coordinator that is out of reach', async () => {
+  const { scheduler, coordinator, failures } = await start([], () => undefined);
+  const unavailable = new MillraceError('ERR_MILLRACE_UNAVAILABLE', 'out of reach');
+  const { advanceFlushed } = coordinator;
+  let refusals = 2;
+  coordinator.advanceFlushed = async (flushed) => {
+    if (refusals-- > 0) throw unavailable;
+    return advanceFlushed.call(coordinator, flushed);
+  };
+  coordinator.abortObject = () => Promise.reject(unavailable);
+  scheduler.add(lane, slot, Promise.resolve());
+  await scheduler.drain();
+  assert.deepEqual(await coordinator.flushedSlots(), [{ lane: 0, slotSequence: 0, blockSequence: 0 }]);
+  assert.deepEqual(failures, []);
+});
+
+test('a job that failed says why, even where its key cannot be given up', async () => {
+  const { scheduler, coordinator, failures } = await start([run], () => {
+    throw new MillraceError('ERR_MILLRACE_DISK_FULL', 'no room');
+  });
+  coordinator.abortObject = () => Promise.reject(new MillraceError('ERR_MILLRACE_WRITE_FAILED', 'no abort'));
+  scheduler.add(lane, slot, Promise.resolve());
+  await assert.rejects(scheduler.drain(), { code: 'ERR_MILLRACE_DISK_FULL' });
+  assert.equal(failures[0]?.code, 'ERR_MILLRACE_DISK_FULL');
+});
