@@ -95,10 +95,12 @@ export class DisklessWriter implements StoreWriter {
   }
 
   async flushAll(): Promise<void> {
-    await this.trackers.flush();
+    // Whatever becomes of stored offsets, appends are moved on.
+    const [tracked] = await Promise.allSettled([this.trackers.flush()]);
     await this.lane.drained();
     this.lane.seal();
     await this.flush.drain();
+    if (tracked.status === 'rejected') throw tracked.reason;
   }
 
   /** Appends are refused from now on, and those that wait may or may not be committed. */
@@ -186,8 +188,9 @@ export class DisklessWriter implements StoreWriter {
 function refused(streamId: number): MillraceError {
   return new MillraceError(
     'ERR_MILLRACE_CONFLICT',
-    `appends to stream ${streamId} were refused: a publisher among them has published elsewhere meanwhile. Nothing of ` +
-      'them was appended: send them again, and what the other one has appended is answered as duplicate',
+    `appends to stream ${streamId} were refused: a publisher among them has published elsewhere meanwhile. Of a ` +
+      'group that is spread over several objects, records in earlier ones may be appended, those from here on are not: ' +
+      'send all of them again, and what is appended by now is answered as duplicate',
     { details: { streamId } },
   );
 }

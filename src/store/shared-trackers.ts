@@ -64,7 +64,8 @@ export class SharedTrackers implements StoreTrackers {
 
   /** Writes everything that has gathered; resolves when it is durable. */
   async flush(): Promise<void> {
-    await Promise.all([...this.#open.values()].map(({ references }) => references.flush()));
+    const written = await Promise.allSettled([...this.#open.values()].map(({ references }) => references.flush()));
+    for (const outcome of written) if (outcome.status === 'rejected') throw outcome.reason;
   }
 
   close(streamId: number): void {

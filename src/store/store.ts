@@ -222,7 +222,10 @@ export class Store implements AsyncDisposable {
     }
     // To a reader, deletions come unannounced, as do those of other processes.
     if (known?.streamId === description.streamId) return known.stream;
-    known?.stream.markDeleted();
+    if (known !== undefined) {
+      known.stream.markDeleted();
+      writer?.trackers.close(known.streamId);
+    }
     const stream = await this.#make(description);
     this.#streams.set(name, { streamId: description.streamId, stream });
     return stream;

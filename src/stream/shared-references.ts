@@ -4,9 +4,12 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Coordinator, PublisherMark } from '../coordinator/coordinator.ts';
-import { isMillraceError } from '../errors/millrace-error.ts';
+import { isMillraceError, type MillraceError } from '../errors/millrace-error.ts';
 import { TRACKING_MIN_INTERVAL } from './tracking-policy.ts';
 import type { StreamReferences } from './stream-references.ts';
+
+/** Refusals that nobody has asked for; the oldest is forgotten first. */
+const REFUSALS_REMEMBERED = 1_000;
 
 export interface SharedReferencesHost {
   readonly coordinator: Coordinator;
@@ -35,8 +38,8 @@ export class SharedReferences implements StreamReferences {
   #writing: Promise<void> = Promise.resolve();
   #writtenAt: number;
   #cancelTimer: (() => void) | undefined;
-  /** Why an offset stored earlier was refused: the next caller is told. */
-  #refusal: Error | undefined;
+  /** Why offsets of the last refused write were refused: whoever stores under the same reference is told. */
+  #refusals = new Map<string, MillraceError>();
   readonly #loading = new Map<string, Promise<void>>();
   readonly #publishers = new Map<string, PublisherMark>();
   #deltas = 0;
@@ -64,21 +67,46 @@ export class SharedReferences implements StreamReferences {
   }
 
   async store(reference: string, offset: number | undefined, durable: boolean): Promise<void> {
-    const refusal = this.#refusal;
-    this.#refusal = undefined;
-    if (refusal !== undefined) throw refusal;
+    this.#tell(reference);
     if (this.#pending.size === 0) this.#pendingSince = this.#host.clock.monotonic();
     this.#pending.set(reference, offset);
-    if (durable) await this.flush();
-    else this.#arm();
+    if (!durable) {
+      this.#arm();
+      return;
+    }
+    await this.#writeNow();
+    this.#tell(reference);
   }
 
-  /** Writes what has gathered; resolves when it is durable. */
-  flush(): Promise<void> {
+  /** Writes what has gathered; resolves when it is durable. A stream that was deleted meanwhile has nothing to keep. */
+  async flush(): Promise<void> {
+    await this.#writeNow();
+    const refusals = [...this.#refusals.values()];
+    this.#refusals.clear();
+    for (const refusal of refusals) {
+      if (refusal.code !== 'ERR_MILLRACE_STREAM_NOT_FOUND') throw refusal;
+    }
+  }
+
+  /** Rejects when the coordinator could not be reached; refusals are noted by reference. */
+  #writeNow(): Promise<void> {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
     this.#writing = this.#writing.catch(() => undefined).then(() => this.#write());
     return this.#writing;
+  }
+
+  #remember(reference: string, refusal: MillraceError): void {
+    this.#refusals.set(reference, refusal);
+    if (this.#refusals.size <= REFUSALS_REMEMBERED) return;
+    const [oldest] = this.#refusals.keys();
+    if (oldest !== undefined) this.#refusals.delete(oldest);
+  }
+
+  #tell(reference: string): void {
+    const refusal = this.#refusals.get(reference);
+    this.#refusals.delete(reference);
+    if (refusal !== undefined) throw refusal;
   }
 
   cut(): void {
@@ -136,22 +164,37 @@ export class SharedReferences implements StreamReferences {
     const { clock } = this.#host;
     this.#interval = clock.monotonic() - this.#pendingSince;
     try {
-      await this.#host.coordinator.storeOffsets(this.#streamId, taken);
+      await this.#store(taken);
       this.#deltas += 1;
-    } catch (error) {
-      if (isMillraceError(error, 'ERR_MILLRACE_UNAVAILABLE')) this.#restore(taken);
-      // One consumer too many: the others are stored all the same.
-      else if (taken.size > 1) await this.#writeEach(taken);
-      throw error;
     } finally {
       this.#writtenAt = clock.monotonic();
     }
   }
 
-  async #writeEach(taken: ReadonlyMap<string, number | undefined>): Promise<void> {
-    for (const [reference, offset] of taken) {
-      await this.#host.coordinator.storeOffsets(this.#streamId, new Map([[reference, offset]])).catch(() => undefined);
+  /** One consumer too many: the others are stored all the same, one by one. */
+  async #store(taken: ReadonlyMap<string, number | undefined>): Promise<void> {
+    try {
+      await this.#host.coordinator.storeOffsets(this.#streamId, taken);
+    } catch (error) {
+      if (!isMillraceError(error)) throw error;
+      if (error.code === 'ERR_MILLRACE_UNAVAILABLE') {
+        this.#restore(taken);
+        throw error;
+      }
+      const [reference] = taken.keys();
+      if (taken.size === 1 && reference !== undefined) this.#remember(reference, error);
+      else await this.#storeEach(taken);
     }
+  }
+
+  async #storeEach(taken: ReadonlyMap<string, number | undefined>): Promise<void> {
+    let unreachable: unknown;
+    for (const entry of taken) {
+      await this.#store(new Map([entry])).catch((error: unknown) => {
+        unreachable = error;
+      });
+    }
+    if (unreachable !== undefined) throw unreachable;
   }
 
   /** What was stored meanwhile is newer. */
@@ -166,10 +209,8 @@ export class SharedReferences implements StreamReferences {
     const wait = Math.max(Math.min(TRACKING_MIN_INTERVAL, this.#host.maxInterval), this.#host.maxInterval - rested);
     this.#cancelTimer = this.#host.later(wait, () => {
       this.#cancelTimer = undefined;
-      this.flush().catch((error: unknown) => {
-        // What could not be reached is tried again.
-        if (isMillraceError(error) && error.code !== 'ERR_MILLRACE_UNAVAILABLE') this.#refusal = error;
-      });
+      // What did not arrive is tried again; refusals wait for whoever stores next.
+      this.#writeNow().catch(() => undefined);
     });
   }
 }
