@@ -14,13 +14,11 @@ import { closeAll } from './closing.ts';
 import { Janitor } from './janitor.ts';
 import type { StoreParts } from './parts.ts';
 import { metricsOf } from './metric-table.ts';
+import { Refreshing } from './refreshing.ts';
 import { type StoreStats, statsOf } from './stats.ts';
 import { Trimming } from './trimming.ts';
 import { verifyStore, type VerifyReport } from './verify.ts';
 import type { StoreWriter } from './store-writer.ts';
-
-/** How often a store looks for what other processes have committed. */
-const REFRESH_INTERVAL = 100;
 
 export class Store implements AsyncDisposable {
   readonly #parts: StoreParts;
@@ -33,7 +31,8 @@ export class Store implements AsyncDisposable {
   /** Absent in a read-only store, like the janitor. */
   readonly #trimming: Trimming | undefined;
   readonly #janitor: Janitor | undefined;
-  readonly #refresh: NodeJS.Timeout | undefined;
+  /** Where other processes write. */
+  readonly #refreshing: Refreshing | undefined;
   #closing: Promise<void> | undefined;
 
   /** @internal */
@@ -45,15 +44,8 @@ export class Store implements AsyncDisposable {
     this.#trimming = parts.writer && trimmingOf(parts, parts.writer);
     this.#context = this.#makeContext();
     if (this.#trimming === undefined || parts.shared) {
-      this.#refresh = setInterval(() => {
-        parts.coordinator.refresh().then(
-          () => {
-            parts.progress.notify();
-          },
-          () => undefined,
-        );
-      }, REFRESH_INTERVAL);
-      this.#refresh.unref();
+      this.#refreshing = new Refreshing(parts.coordinator, parts.progress);
+      this.#refreshing.start();
     }
     if (this.#trimming !== undefined) {
       this.#janitor = new Janitor(parts.coordinator, parts.objects, this.#trimming);
@@ -164,7 +156,7 @@ export class Store implements AsyncDisposable {
 
   async #close(): Promise<void> {
     const { writer, coordinator, objects, lock, closePool, progress } = this.#parts;
-    clearInterval(this.#refresh);
+    this.#refreshing?.stop();
     this.#gauge.stop();
     progress.notify();
     await closeAll([
@@ -268,6 +260,8 @@ export class Store implements AsyncDisposable {
       },
       check: () => {
         this.#check();
+        // Who writes meets what is wrong by writing, and an outage that passes must refuse no append.
+        if (writer === undefined) this.#refreshing?.check();
       },
       writer: () => this.#writer().lane,
       durableNextOffset: (streamId, stored) =>

@@ -1,0 +1,53 @@
+/**
+ * Looks, at an interval, for what other processes have committed. One look may fail for a reason that passes; after many
+ * in a row what is known here is stale, and readers are told instead of waiting for what they could not see.
+ */
+import type { Coordinator } from '../coordinator/coordinator.ts';
+import type { Signal } from '../base/signal.ts';
+
+/** Milliseconds between looks. */
+const INTERVAL = 100;
+/** Failures in a row that readers do not notice: five seconds of them, where each comes at once. */
+const FAILURES_TOLERATED = 50;
+
+export class Refreshing {
+  readonly #coordinator: Pick<Coordinator, 'refresh'>;
+  readonly #progress: Signal;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #error: unknown;
+
+  constructor(coordinator: Pick<Coordinator, 'refresh'>, progress: Signal) {
+    this.#coordinator = coordinator;
+    this.#progress = progress;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.round(), INTERVAL);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Throws what keeps this process from seeing anything new. */
+  check(): void {
+    if (this.#failures >= FAILURES_TOLERATED) throw this.#error;
+  }
+
+  /** One look, whatever the timer says. Never rejects. */
+  async round(): Promise<void> {
+    try {
+      await this.#coordinator.refresh();
+      this.#failures = 0;
+      this.#error = undefined;
+    } catch (error) {
+      this.#failures += 1;
+      this.#error = error;
+      if (this.#failures < FAILURES_TOLERATED) return;
+    }
+    // Followers look again: there may be more to read, or a reason why there is not.
+    this.#progress.notify();
+  }
+}
