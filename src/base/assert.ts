@@ -20,8 +20,3 @@ export function required<T>(value: T | undefined, message: string): T {
   if (value === undefined) throw new AssertionError(message);
   return value;
 }
-
-/** Makes a `switch` over a union exhaustive at compile time. */
-export function assertNever(value: never): never {
-  throw new AssertionError(`unreachable case: ${String(value)}`);
-}
