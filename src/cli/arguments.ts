@@ -3,6 +3,7 @@ import { InvalidArgumentError } from 'commander';
 import { isMillraceError } from '../errors/millrace-error.ts';
 import type { Compression } from '../record/stream-config.ts';
 import { checkStreamName } from '../stream/name.ts';
+import { checkReference } from '../stream/reference.ts';
 import type { ReadFrom } from '../stream/read-options.ts';
 
 const PLACES: ReadonlySet<string> = new Set(['first', 'last', 'next']);
@@ -15,12 +16,38 @@ export function parseDirectory(text: string): string {
 }
 
 export function parseStreamName(text: string): string {
-  try {
-    checkStreamName(text);
-  } catch (error) {
-    throw isMillraceError(error) ? new InvalidArgumentError(sentence(error.message)) : error;
-  }
+  checked(() => checkStreamName(text));
   return text;
+}
+
+/** Name of a consumer. */
+export function parseReference(text: string): string {
+  checked(() => checkReference(text));
+  return text;
+}
+
+export interface StoredOffset {
+  readonly reference: string;
+  readonly offset: number;
+}
+
+/** A consumer, `=` and an offset. The last `=` counts: names may hold others. */
+export function parseStoredOffset(text: string): StoredOffset {
+  const equals = text.lastIndexOf('=');
+  if (equals < 1) throw new InvalidArgumentError('Use a consumer, = and an offset, such as billing=41.');
+  return { reference: parseReference(text.slice(0, equals)), offset: parseOffset(text.slice(equals + 1)) };
+}
+
+export function parseOffset(text: string): number {
+  const offset = wholeNumber(text);
+  if (offset === undefined) throw new InvalidArgumentError('An offset is a whole number from 0 on.');
+  return offset;
+}
+
+export function parsePositive(text: string): number {
+  const value = wholeNumber(text);
+  if (value === undefined || value < 1) throw new InvalidArgumentError('Use a whole number from 1 on.');
+  return value;
 }
 
 /** `first`, `last`, `next`, an offset, or `@` and milliseconds since the epoch or a date. */
@@ -53,6 +80,15 @@ function parseTime(text: string): number {
 function wholeNumber(text: string): number | undefined {
   const value = Number(text);
   return WHOLE.test(text) && Number.isSafeInteger(value) ? value : undefined;
+}
+
+/** What the library refuses is a usage error here. */
+function checked(check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    throw isMillraceError(error) ? new InvalidArgumentError(sentence(error.message)) : error;
+  }
 }
 
 function sentence(text: string): string {

@@ -9,6 +9,8 @@ const IN_FLIGHT_BYTES_MAX: number = 16 * MIB;
 /** What a record takes beside its value: short lines are mostly this. */
 const RECORD_OVERHEAD_BYTES = 16;
 
+export type AppendTarget = Pick<Stream, 'appendMany'>;
+
 /** Records that are durable. */
 export interface Kept {
   readonly records: number;
@@ -21,14 +23,16 @@ export interface Kept {
 }
 
 export class BoundedAppender {
-  readonly #stream: Pick<Stream, 'appendMany'>;
+  readonly #openStream: () => Promise<AppendTarget>;
+  #stream: Promise<AppendTarget> | undefined;
   readonly #settled = new Signal();
   #inFlightBytes = 0;
   #failure: { readonly error: unknown } | undefined;
   #kept: Kept = { records: 0, bytes: 0, firstOffset: undefined, nextOffset: undefined };
 
-  constructor(stream: Pick<Stream, 'appendMany'>) {
-    this.#stream = stream;
+  /** `openStream` is called for the first records: without any, no stream is made. */
+  constructor(openStream: () => Promise<AppendTarget>) {
+    this.#openStream = openStream;
   }
 
   /** What was acknowledged so far. */
@@ -39,9 +43,10 @@ export class BoundedAppender {
   /** Resolves when there is room for more; rejects when an earlier append failed. `bytes` is the sum of the values. */
   async append(records: readonly RecordInput[], bytes: number): Promise<void> {
     if (records.length === 0) return;
+    const stream = await (this.#stream ??= this.#openStream());
     const weight = bytes + records.length * RECORD_OVERHEAD_BYTES;
     this.#inFlightBytes += weight;
-    void this.#send(records, bytes).finally(() => {
+    void this.#send(stream, records, bytes).finally(() => {
       this.#inFlightBytes -= weight;
       this.#settled.notify();
     });
@@ -63,9 +68,9 @@ export class BoundedAppender {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  async #send(records: readonly RecordInput[], bytes: number): Promise<void> {
+  async #send(stream: AppendTarget, records: readonly RecordInput[], bytes: number): Promise<void> {
     try {
-      const firstOffset = await this.#stream.appendMany(records);
+      const firstOffset = await stream.appendMany(records);
       this.#kept = {
         records: this.#kept.records + records.length,
         bytes: this.#kept.bytes + bytes,

@@ -1,10 +1,12 @@
 /** `millrace dump`: what a file of a store holds, for people and for programs. */
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { Command } from 'commander';
 import { viewOf } from '../base/bytes.ts';
 import { NodeFileSystem } from '../base/node-file-system.ts';
 import { loadChecksum } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
+import { LOCK_FILE } from '../store/lock.ts';
+import { cleanMarkDumper } from './dump/clean-mark-dump.ts';
 import { type DumpOptions, type Dumper, type FileDump, MAGIC_READ_BYTES } from './dump/file-dump.ts';
 import { identityDumper } from './dump/identity-dump.ts';
 import { manifestDumper } from './dump/manifest-dump.ts';
@@ -16,14 +18,14 @@ import { examples } from './help.ts';
 import { print, printJson } from './output.ts';
 import { pairs, table } from './text.ts';
 
-const DUMPERS: readonly Dumper[] = [identityDumper, slotDumper, segmentDumper, manifestDumper];
+const DUMPERS: readonly Dumper[] = [identityDumper, slotDumper, cleanMarkDumper, segmentDumper, manifestDumper];
 
 export function dumpCommand(): Command {
   return new Command('dump')
     .summary('show what is in one file of a store')
     .description(
-      'Shows what is in one file of a store: STORE, a slot of the write-ahead log, a segment, or a file of the ' +
-        'manifest. Tells them apart by their first bytes. Exit code 1 when the file is damaged.',
+      'Shows what is in one file of a store: STORE, a slot of the write-ahead log or its clean mark, a segment, or a ' +
+        'file of the manifest. Tells them apart by their first bytes. Exit code 1 when the file is damaged.',
     )
     .argument('<file>', 'path of the file')
     .option('--frames', 'a slot: also list the frames in every block')
@@ -56,16 +58,20 @@ async function dump(path: string, options: DumpOptions, json: boolean): Promise<
 }
 
 async function recognize(input: InputFile): Promise<Dumper> {
+  if (basename(input.name) === LOCK_FILE) throw notDumpable(input, 'it only shows that a writer has been here');
+  if (input.size === 0) throw notDumpable(input, 'it is empty');
   const start = new Uint8Array(MAGIC_READ_BYTES);
   start.set(await input.read(0, Math.min(input.size, start.length)));
   const view = viewOf(start);
   const found = DUMPERS.find(({ magic }) => view.getUint32(magic.position, true) === magic.value);
   if (found !== undefined) return found;
-  throw new MillraceError(
-    'ERR_MILLRACE_INVALID_ARGUMENT',
-    `${input.name} is no file of a store, or its beginning is damaged: it starts with ${hexadecimal(start)}`,
-    { details: { file: input.name } },
-  );
+  throw notDumpable(input, `no file of a store, or damaged at its beginning: it starts with ${hexadecimal(start)}`);
+}
+
+function notDumpable({ name }: InputFile, reason: string): MillraceError {
+  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', `there is nothing to show of ${name}: ${reason}`, {
+    details: { file: name },
+  });
 }
 
 async function printText(path: string, kind: string, found: FileDump): Promise<void> {

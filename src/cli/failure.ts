@@ -3,6 +3,7 @@ import { CommanderError } from 'commander';
 import { type ErrorCode, type ErrorKind } from '../errors/codes.ts';
 import { type ErrorDetails, isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import { BrokenPipe } from './output.ts';
+import { forShell } from './shell-words.ts';
 
 export const EXIT = { ok: 0, failed: 1, usage: 2 } as const;
 
@@ -48,7 +49,7 @@ function describe(error: unknown): Failure {
 }
 
 function plain({ code, kind, retryable, message, details }: MillraceError, exit: number): Failure {
-  return { code, kind, retryable, message: oneLine(message), details, exit };
+  return { code, kind, retryable, message: oneLine(forShell(message)), details, exit };
 }
 
 function asJson({ code, kind, retryable, message, details }: Failure): string {

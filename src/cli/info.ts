@@ -1,13 +1,14 @@
 /** `millrace info`: one stream in detail. */
 import { Command } from 'commander';
 import { open } from '../store/open.ts';
-import type { StreamConfig } from '../record/stream-config.ts';
 import type { StreamInfo } from '../stream/stream-info.ts';
 import { parseDirectory, parseStreamName } from './arguments.ts';
 import { examples } from './help.ts';
+import { inspectLog } from './log-inspection.ts';
 import { note, print, printJson } from './output.ts';
+import { describeConfig } from './stream-settings.ts';
 import { bytes, type Cell, count, pairs, ratio, time } from './text.ts';
-import { unflushedNote } from './unflushed-note.ts';
+import { noteOn } from './unflushed-note.ts';
 
 export function infoCommand(): Command {
   return new Command('info')
@@ -26,20 +27,29 @@ export function infoCommand(): Command {
 }
 
 async function info(dir: string, name: string, json: boolean): Promise<void> {
+  const { found, consumers } = await describeStored(dir, name);
+  const { unflushed } = await inspectLog(dir, 'unflushed');
+  const unflushedRecords = unflushed.get(name) ?? 0;
+  if (json) {
+    await printJson({ ...found, consumers, unflushedRecords });
+    return;
+  }
+  await print(pairs(describe(found, consumers)));
+  const text = noteOn(dir, name, unflushedRecords);
+  if (text !== undefined) note(text, false);
+}
+
+async function describeStored(dir: string, name: string): Promise<{ found: StreamInfo; consumers: number }> {
   const store = await open({ dir, readOnly: true });
   try {
     const stream = await store.stream(name);
-    const found = await stream.info();
-    if (json) await printJson(found);
-    else await print(pairs(describe(found)));
+    return { found: await stream.info(), consumers: (await stream.offsets()).length };
   } finally {
     await store.close();
   }
-  const text = await unflushedNote(dir, name);
-  if (text !== undefined) note(text, json);
 }
 
-function describe(stream: StreamInfo): readonly (readonly [string, Cell])[] {
+function describe(stream: StreamInfo, consumers: number): readonly (readonly [string, Cell])[] {
   const { userBytes, storedBytes, trackingBytes, firstTimestamp, lastTimestamp, config } = stream;
   return [
     ['stream', stream.name],
@@ -52,20 +62,7 @@ function describe(stream: StreamInfo): readonly (readonly [string, Cell])[] {
     ['stored bytes', `${bytes(storedBytes)} (${count(storedBytes)}), ratio ${ratio(userBytes, storedBytes)}`],
     ['tracking bytes', bytes(trackingBytes)],
     ['segments', stream.segments],
+    ['consumers', consumers],
     ...describeConfig(config),
-  ];
-}
-
-function describeConfig(config: StreamConfig): readonly (readonly [string, Cell])[] {
-  const { maxBytes, maxAge } = config.retention;
-  const limits = [
-    ...(maxBytes === undefined ? [] : [bytes(maxBytes)]),
-    ...(maxAge === undefined ? [] : [`${count(maxAge)} ms`]),
-  ];
-  return [
-    ['compression', config.compression],
-    ['cleanup', config.cleanup],
-    ['retention', limits.length === 0 ? 'unlimited' : limits.join(', ')],
-    ['deletion deadline', config.deletionDeadline === undefined ? 'off' : `${count(config.deletionDeadline)} ms`],
   ];
 }

@@ -2,24 +2,28 @@
 import { createReadStream, fstatSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { Command } from 'commander';
+import { assert } from '../base/assert.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { MIB, RECORD_BYTES_DEFAULT } from '../limits/limits.ts';
 import type { RecordInput } from '../record/record-input.ts';
-import type { Compression } from '../record/stream-config.ts';
 import { open } from '../store/open.ts';
-import { parseCompression, parseDirectory, parseStreamName } from './arguments.ts';
+import type { Store } from '../store/store.ts';
+import type { Stream } from '../stream/stream.ts';
+import { parseDirectory, parseStreamName } from './arguments.ts';
 import { BoundedAppender, type Kept } from './bounded-appender.ts';
 import { examples } from './help.ts';
+import { withoutByteOrderMark, withoutCarriageReturn } from './input-text.ts';
 import { interruptible } from './interruption.ts';
 import { keyedRecord } from './keyed-record.ts';
 import { LineSplitter, type LineVisitor } from './line-splitter.ts';
 import { note, print, printJson } from './output.ts';
 import { startProgress } from './progress.ts';
+import { type StreamSettings, streamOptionsOf, withStreamSettings } from './stream-settings.ts';
 import { bytes, counted } from './text.ts';
 
-interface IngestOptions {
+interface IngestOptions extends StreamSettings {
   readonly keyField?: string;
-  readonly compression?: Compression;
+  readonly crlf?: true;
   readonly json?: true;
 }
 
@@ -27,16 +31,18 @@ const FILE_READ_BYTES: number = MIB;
 const STDIN = 0;
 
 export function ingestCommand(): Command {
-  return new Command('ingest')
+  const command = new Command('ingest')
     .summary('append the lines of standard input to a stream')
     .description(
       'Appends the lines of standard input to a stream, one record a line, durably. Makes the store and the ' +
-        'stream when they do not exist. Ctrl-C ends it cleanly: what was read so far is kept and counted.',
+        'stream when they do not exist. A byte order mark at the start is skipped; of \\r\\n the \\r stays in the ' +
+        'record, but for --crlf. Ctrl-C ends it cleanly: what was read so far is kept and counted.',
     )
     .argument('<dir>', 'directory of the store', parseDirectory)
     .argument('<stream>', 'name of the stream', parseStreamName)
-    .option('--key-field <name>', 'lines are JSON objects: take the key of a record from this field')
-    .option('--compression <codec>', 'lz4 or none, from now on; a new stream takes lz4', parseCompression)
+    .option('--key-field <name>', 'lines are JSON objects: take the key from this field, which is not nested')
+    .option('--crlf', 'lines end with \\r\\n or \\n: keep neither');
+  return withStreamSettings(command)
     .option('--json', 'print the summary as a JSON object')
     .addHelpText(
       'after',
@@ -53,16 +59,20 @@ export function ingestCommand(): Command {
 
 async function ingest(dir: string, name: string, options: IngestOptions, signal: AbortSignal): Promise<void> {
   const store = await open({ dir });
-  const { compression } = options;
   let result: { kept: Kept; next: number; failure: Error | undefined } | undefined;
   try {
-    const stream = await store.stream(name, compression === undefined ? {} : { compression });
-    const appender = new BoundedAppender(stream);
-    const failure = await attempt(() => appendInput(appender, options.keyField, signal));
+    let stream = await streamOf(store, name, options, false);
+    // A new one is made for the first line that is good.
+    const appender = new BoundedAppender(async () => {
+      stream ??= await streamOf(store, name, options, true);
+      assert(stream !== undefined, 'the stream was made');
+      return stream;
+    });
+    const failure = await attempt(() => appendInput(appender, options, signal));
     // Also after a failure: what is still on the way may become durable, and is counted then.
     await appender.settled();
-    const { durableOffset } = await stream.info();
-    result = { kept: appender.kept, next: durableOffset, failure };
+    const info = await stream?.info();
+    result = { kept: appender.kept, next: info?.durableOffset ?? 0, failure };
   } finally {
     await store.close();
   }
@@ -71,9 +81,21 @@ async function ingest(dir: string, name: string, options: IngestOptions, signal:
   if (failure !== undefined) throw failure;
 }
 
+/** The stream with its settings; unless `make`, `undefined` when there is none. */
+async function streamOf(
+  store: Store,
+  name: string,
+  settings: StreamSettings,
+  make: boolean,
+): Promise<Stream | undefined> {
+  const known = (await store.streams()).find((stream) => stream.name === name);
+  if (known === undefined && !make) return undefined;
+  return store.stream(name, streamOptionsOf(settings, known?.config));
+}
+
 async function appendInput(
   appender: BoundedAppender,
-  keyField: string | undefined,
+  { keyField, crlf }: IngestOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { input, totalBytes } = openInput();
@@ -83,11 +105,13 @@ async function appendInput(
     input.destroy();
   };
   signal.addEventListener('abort', stop, { once: true });
-  const recordOf = (line: Buffer): RecordInput =>
-    keyField === undefined ? line : keyedRecord(line, keyField, splitter.lines);
+  const recordOf = (line: Buffer): RecordInput => {
+    const value = crlf === true ? withoutCarriageReturn(line) : line;
+    return keyField === undefined ? value : keyedRecord(value, keyField, splitter.lines);
+  };
   try {
     let doneBytes = 0;
-    for await (const chunk of chunksOf(input, signal)) {
+    for await (const chunk of withoutByteOrderMark(chunksOf(input, signal))) {
       await appendLines(appender, recordOf, (visit) => {
         splitter.push(chunk, visit);
       });

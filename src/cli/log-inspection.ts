@@ -12,7 +12,7 @@ import { openEmbeddedCoordinator } from '../coordinator/embedded-coordinator.ts'
 import type { RingGeometry } from '../ring/geometry.ts';
 import { slotIndexOf } from '../ring/geometry.ts';
 import type { LaneStart } from '../ring/producer.ts';
-import { readIdentity } from '../store/identity.ts';
+import { hasLog, readIdentity } from '../store/identity.ts';
 import { type StorePaths, storePaths } from '../store/paths.ts';
 import type { VerifyProblem } from '../store/verify.ts';
 import { type Damage, fillingsOf, type LogWalk, walkLog } from '../wal/log-walk.ts';
@@ -38,6 +38,11 @@ export interface LogInspection {
 
 const NOTHING: LogInspection = { unflushed: new Map(), blocks: 0, problems: [] };
 
+/** Durable records of all streams that are in no segment. */
+export function unflushedTotal({ unflushed }: LogInspection): number {
+  return [...unflushed.values()].reduce((sum, records) => sum + records, 0);
+}
+
 /**
  * `unflushed` reads only slots that hold records without a segment; `everything` also judges the files of the others.
  */
@@ -46,7 +51,7 @@ export async function inspectLog(dir: string, depth: 'unflushed' | 'everything')
   const fileSystem = new NodeFileSystem();
   const paths = storePaths(resolve(dir));
   const storeId = readIdentity(fileSystem, paths.root);
-  if (storeId === undefined) return NOTHING;
+  if (storeId === undefined || !hasLog(fileSystem, paths.root)) return NOTHING;
   const view: LogView = { fileSystem, paths, storeId, depth };
   let look = await lookOnce(view);
   for (let looks = 1; looks < LOOKS_MAX && look.damages.length > 0; looks += 1) {

@@ -4,8 +4,10 @@ import { open } from '../store/open.ts';
 import type { StreamInfo } from '../stream/stream-info.ts';
 import { parseDirectory } from './arguments.ts';
 import { examples } from './help.ts';
-import { print, printJson } from './output.ts';
+import { inspectLog, unflushedTotal } from './log-inspection.ts';
+import { note, print, printJson } from './output.ts';
 import { bytes, ratio, table } from './text.ts';
+import { noteOn } from './unflushed-note.ts';
 
 const HEADING = ['stream', 'records', 'first', 'next', 'bytes', 'stored', 'ratio', 'segments'] as const;
 
@@ -21,8 +23,10 @@ export function lsCommand(): Command {
 
 async function list(dir: string, json: boolean): Promise<void> {
   const streams = await infoOfAll(dir);
+  const log = await inspectLog(dir, 'unflushed');
   if (json) {
-    await printJson({ directory: dir, streams });
+    const complete = streams.map((stream) => ({ ...stream, unflushedRecords: log.unflushed.get(stream.name) ?? 0 }));
+    await printJson({ directory: dir, streams: complete, unflushedRecords: unflushedTotal(log) });
     return;
   }
   const rows = streams.map(({ name, records, firstOffset, nextOffset, userBytes, storedBytes, segments }) => [
@@ -36,6 +40,8 @@ async function list(dir: string, json: boolean): Promise<void> {
     segments,
   ]);
   await print(rows.length === 0 ? 'no streams\n' : table(HEADING, rows));
+  const text = noteOn(dir, 'its streams', unflushedTotal(log));
+  if (text !== undefined) note(text, false);
 }
 
 async function infoOfAll(dir: string): Promise<StreamInfo[]> {

@@ -7,6 +7,7 @@ import { readIdentity } from '../store/identity.ts';
 import { open } from '../store/open.ts';
 import type { OpenOptions } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
+import type { Stream } from '../stream/stream.ts';
 
 /** Throws `ERR_MILLRACE_STORE_NOT_FOUND` instead of making a store. */
 export async function openExisting(options: OpenOptions & { readonly dir: string }): Promise<Store> {
@@ -16,4 +17,14 @@ export async function openExisting(options: OpenOptions & { readonly dir: string
   throw new MillraceError('ERR_MILLRACE_STORE_NOT_FOUND', `${dir} holds no store: check the path`, {
     details: { directory: dir },
   });
+}
+
+/** The stream of that name. Throws `ERR_MILLRACE_STREAM_NOT_FOUND` instead of making one. */
+export async function existingStream(store: Store, name: string): Promise<Stream> {
+  if ((await store.streams()).some((stream) => stream.name === name)) return store.stream(name);
+  throw new MillraceError(
+    'ERR_MILLRACE_STREAM_NOT_FOUND',
+    `there is no stream ${JSON.stringify(name)}: "millrace ls" lists those there are`,
+    { details: { stream: name } },
+  );
 }

@@ -1,11 +1,15 @@
 /** All commands under one name. */
 import { Command } from 'commander';
 import { compactCommand } from './compact.ts';
+import { configureCommand } from './configure.ts';
 import { dumpCommand } from './dump.ts';
 import { infoCommand } from './info.ts';
 import { ingestCommand } from './ingest.ts';
 import { lsCommand } from './ls.ts';
+import { offsetsCommand } from './offsets.ts';
 import { readCommand } from './read.ts';
+import { recoverCommand } from './recover.ts';
+import { trimCommand } from './trim.ts';
 import { verifyCommand } from './verify.ts';
 import { packageVersion } from './version.ts';
 
@@ -14,10 +18,11 @@ Exit codes: 0 ok, 1 failed or damage found, 2 wrong usage.
 Errors are one line on standard error, "millrace: CODE: message"; an object
 with --json.
 
-ingest and compact need the store for themselves. The others change nothing and
-work beside a process that has it open, on what is in segments: a writer moves
-records there when a slot of its log is full, every 10 seconds, and when it
-closes.
+ingest, configure, trim, recover and compact need the store for themselves, as
+does offsets with --set or --delete. The others change nothing and work beside a
+process that has it open, on what is in segments: a writer moves records there
+when a slot of its log is full, every 10 seconds, and when it closes; after a
+crash, millrace recover does.
 
 Examples:
   seq 1000000 | millrace ingest ./data numbers
@@ -25,7 +30,7 @@ Examples:
   millrace read ./data orders --from next --follow --json | jq .value
   millrace verify ./data && echo intact`;
 
-export function buildProgram(): Command {
+function buildProgram(): Command {
   const program = new Command('millrace')
     .description('Durable append-only streams in a directory: write, read and inspect them.')
     .version(packageVersion(), '-V, --version', 'print the version')
@@ -40,10 +45,24 @@ export function buildProgram(): Command {
     readCommand(),
     lsCommand(),
     infoCommand(),
+    offsetsCommand(),
+    configureCommand(),
+    trimCommand(),
     verifyCommand(),
+    recoverCommand(),
     compactCommand(),
     dumpCommand(),
   ];
   for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
   return program;
+}
+
+/** Runs the command that the arguments name. Help is for commands there are: asked about others, it would hide the typo. */
+export async function run(args: readonly string[]): Promise<void> {
+  const program = buildProgram();
+  const [first, second] = args;
+  const named = first === 'help' ? second : first;
+  const isKnown = program.commands.some((command) => command.name() === named) || named === 'help';
+  if (named !== undefined && !named.startsWith('-') && !isKnown) program.error(`unknown command '${named}'`);
+  await program.parseAsync(args, { from: 'user' });
 }

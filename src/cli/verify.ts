@@ -1,14 +1,18 @@
 /** `millrace verify`: every invariant and every byte. */
 import { Command } from 'commander';
 import { open } from '../store/open.ts';
-import type { VerifyReport } from '../store/verify.ts';
+import type { HeldRange, VerifyProblem, VerifyReport } from '../store/verify.ts';
 import { parseDirectory } from './arguments.ts';
 import { EXIT } from './failure.ts';
 import { examples } from './help.ts';
-import { inspectLog, type LogInspection } from './log-inspection.ts';
+import { inspectLog, type LogInspection, unflushedTotal } from './log-inspection.ts';
 import { print, printJson } from './output.ts';
 import { type Progress, startProgress } from './progress.ts';
+import { forShell } from './shell-words.ts';
 import { bytes, counted } from './text.ts';
+
+/** Of a segment with many streams, so many are named; --json names all. */
+const NAMED_MAX = 8;
 
 export function verifyCommand(): Command {
   return new Command('verify')
@@ -33,7 +37,7 @@ async function verify(dir: string, json: boolean): Promise<void> {
   if (problems.length > 0) process.exitCode = EXIT.failed;
   if (json) {
     const { objects, bytes: size, chunks, records } = report;
-    const unflushedRecords = unflushedOf(log);
+    const unflushedRecords = unflushedTotal(log);
     await printJson({
       intact: problems.length === 0,
       objects,
@@ -45,7 +49,8 @@ async function verify(dir: string, json: boolean): Promise<void> {
     });
     return;
   }
-  for (const { where, problem } of problems) await print(`damaged: ${where}: ${problem}\n`);
+  for (const problem of problems)
+    await print(`damaged: ${problem.where}: ${forShell(problem.problem)}${held(problem)}\n`);
   await print(`${problems.length === 0 ? 'intact' : counted(problems.length, 'problem')}: ${summary(report, log)}\n`);
 }
 
@@ -66,9 +71,18 @@ async function verifySegments(dir: string): Promise<VerifyReport> {
 
 function summary(report: VerifyReport, log: LogInspection): string {
   const segments = `${counted(report.records, 'record')} in ${counted(report.objects, 'segment')}`;
-  return `${segments} (${bytes(report.bytes)}), ${counted(unflushedOf(log), 'record')} in the log only`;
+  return `${segments} (${bytes(report.bytes)}), ${counted(unflushedTotal(log), 'record')} in the log only`;
 }
 
-function unflushedOf({ unflushed }: LogInspection): number {
-  return [...unflushed.values()].reduce((sum, records) => sum + records, 0);
+function held({ held: ranges = [] }: VerifyProblem): string {
+  if (ranges.length === 0) return '';
+  const named = ranges.slice(0, NAMED_MAX).map(nameOf);
+  const rest = ranges.length > NAMED_MAX ? [counted(ranges.length - NAMED_MAX, 'more range')] : [];
+  return `; it held ${[...named, ...rest].join(', ')}`;
+}
+
+/** A run without records holds what consumers and publishers have stored. */
+function nameOf({ stream, firstOffset, nextOffset }: HeldRange): string {
+  if (firstOffset === nextOffset) return `consumers of ${stream}`;
+  return `${stream} ${firstOffset} to ${nextOffset - 1}`;
 }

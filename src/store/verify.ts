@@ -9,6 +9,15 @@ export interface VerifyProblem {
   /** Object, or `manifest`. */
   readonly where: string;
   readonly problem: string;
+  /** What a damaged or missing object held: a part of it or all may be lost. */
+  readonly held?: readonly HeldRange[];
+}
+
+/** Offsets of a stream: [firstOffset, nextOffset). */
+export interface HeldRange {
+  readonly stream: string;
+  readonly firstOffset: number;
+  readonly nextOffset: number;
 }
 
 export interface VerifyReport {
@@ -36,7 +45,8 @@ export async function verifyStore(
     const found = await verifyObject(objects, storeId, object, counts);
     // Compaction may have replaced the object while it was read.
     if (found.length > 0 && (await isCommitted(coordinator, object.key))) {
-      for (const problem of found) problems.push({ where: object.key, problem });
+      const held = await heldBy(coordinator, object.key);
+      for (const problem of found) problems.push({ where: object.key, problem, held });
     }
     done += object.bytes;
     progress?.(done, bytes);
@@ -52,18 +62,36 @@ async function verifyObject(
 ): Promise<string[]> {
   try {
     const size = await objects.size(key);
-    if (size !== bytes) return [`${key}: ${size ?? 'no'} bytes where ${bytes} were committed`];
+    if (size !== bytes) return [size === undefined ? 'it is missing' : `${size} bytes where ${bytes} were committed`];
     const source = { size, read: (position: number, length: number) => objects.read(key, position, length) };
     const report = await verifySegment(source, { objectKey: key, storeId, checksum: BigInt(`0x${checksum}`) });
     counts.chunks += report.chunks;
     counts.records += report.records;
-    return report.problems.map(({ message }) => message);
+    return report.problems.map((problem) => describe(problem, key));
   } catch (error) {
-    return [isMillraceError(error) ? error.message : String(error)];
+    return [describe(error, key)];
   }
 }
 
 async function isCommitted(coordinator: Coordinator, key: string): Promise<boolean> {
   const [state] = await coordinator.classifyKeys([key]);
   return state === 'committed';
+}
+
+/** The place is told beside it, and whoever reads it is verifying already. */
+function describe(error: unknown, key: string): string {
+  if (!isMillraceError(error)) return String(error);
+  const { problem, position } = error.details;
+  if (typeof problem === 'string' && typeof position === 'number') return `byte ${position}: ${problem}`;
+  return error.message.replaceAll(`segment ${key} `, '').replaceAll(`${key}: `, '');
+}
+
+async function heldBy(coordinator: Coordinator, key: string): Promise<HeldRange[]> {
+  const names = new Map((await coordinator.streams()).map(({ streamId, name }) => [streamId, name]));
+  const ranges: HeldRange[] = [];
+  for (const { streamId, firstOffset, endOffset } of await coordinator.objectRuns(key)) {
+    const stream = names.get(streamId);
+    if (stream !== undefined) ranges.push({ stream, firstOffset, nextOffset: endOffset });
+  }
+  return ranges;
 }

@@ -12,16 +12,17 @@
  * ```
  */
 import { join } from 'node:path';
+import { assert } from '../base/assert.ts';
 import { bytesEqual, readUint64, viewOf, writeUint64 } from '../base/bytes.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import { xxh64 } from '../codec/checksum.ts';
+import { shortWrite } from '../errors/write-failure.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
 import type { LaneStart } from '../ring/producer.ts';
-import { shortWrite } from './slot-files.ts';
 
-const CLEAN_MAGIC = 0x4c43524d;
-const CLEAN_VERSION = 1;
-const CLEAN_BYTES = 64;
+export const CLEAN_MAGIC = 0x4c43524d;
+export const CLEAN_VERSION = 1;
+export const CLEAN_BYTES = 64;
 const CHECKED_BYTES = 56;
 const START = 24;
 const FLUSHED = 40;
@@ -92,18 +93,41 @@ export function takeCleanMark(
   // Until the removal is durable, a power loss could bring the mark back in front of a log with records.
   fileSystem.syncDirectorySync(directory);
   const view = viewOf(bytes);
-  const mark = { start: readSequences(view, START), flushed: readSequences(view, FLUSHED) };
+  const mark = parseCleanMark(view);
   const holds =
     count === CLEAN_BYTES &&
     view.getUint32(0, true) === CLEAN_MAGIC &&
-    view.getUint16(4, true) === CLEAN_VERSION &&
-    view.getUint16(6, true) === lane &&
-    bytesEqual(bytes.subarray(8, 8 + STORE_ID_BYTES), storeId) &&
-    view.getBigUint64(CHECKED_BYTES, true) === xxh64(bytes.subarray(0, CHECKED_BYTES)) &&
+    mark.version === CLEAN_VERSION &&
+    mark.lane === lane &&
+    bytesEqual(mark.storeId, storeId) &&
+    mark.sound &&
     mark.flushed.slotSequence === flushed.slotSequence &&
     mark.flushed.blockSequence === flushed.blockSequence &&
     mark.start.slotSequence > flushed.slotSequence;
-  return holds ? mark : undefined;
+  return holds ? { start: mark.start, flushed: mark.flushed } : undefined;
+}
+
+/** The fields of a mark, believed or not. */
+export interface CleanMarkFields extends CleanMark {
+  readonly version: number;
+  readonly lane: number;
+  readonly storeId: Uint8Array;
+  /** The checksum holds. */
+  readonly sound: boolean;
+}
+
+/** `view` has the `CLEAN_BYTES` of a mark. */
+export function parseCleanMark(view: DataView): CleanMarkFields {
+  assert(view.byteLength === CLEAN_BYTES, 'a mark is read whole');
+  const bytes = new Uint8Array(view.buffer, view.byteOffset, CLEAN_BYTES);
+  return {
+    version: view.getUint16(4, true),
+    lane: view.getUint16(6, true),
+    storeId: bytes.slice(8, 8 + STORE_ID_BYTES),
+    start: readSequences(view, START),
+    flushed: readSequences(view, FLUSHED),
+    sound: view.getBigUint64(CHECKED_BYTES, true) === xxh64(bytes.subarray(0, CHECKED_BYTES)),
+  };
 }
 
 function writeSequences(view: DataView, at: number, { slotSequence, blockSequence }: LaneStart): void {

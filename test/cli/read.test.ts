@@ -97,13 +97,23 @@ suite('read', () => {
     const fixture = await storeWith({});
     const writer = await startWriter(fixture.store, 'values', 1, 4);
     await writer.kill();
-    for (const command of ['read', 'info']) {
-      const { code, stderr } = await runCli([command, fixture.store, 'values', '--json']);
+    for (const args of [['read', 'values'], ['info', 'values'], ['ls']] as const) {
+      const [command, ...rest] = args;
+      const { code, stderr } = await runCli([command, fixture.store, ...rest]);
       assert.equal(code, 0);
-      assert.match((JSON.parse(stderr) as { note: string }).note, /^4 newer records of values/);
+      assert.match(stderr, /note: 4 newer records of [^\n]+ run: millrace recover /, command);
+    }
+    for (const args of [['info', 'values'], ['ls']] as const) {
+      const [command, ...rest] = args;
+      const found = JSON.parse(await succeed([command, fixture.store, ...rest, '--json'])) as {
+        unflushedRecords: number;
+      };
+      assert.equal(found.unflushedRecords, 4);
     }
     // The note is for whoever has reached the end.
     assert.equal(await succeed(['read', fixture.store, 'values', '--limit', '1']), 'value 0\n');
+    assert.match(await succeed(['recover', fixture.store]), /^4 records recovered from \d blocks of the log\n$/);
+    assert.match(await succeed(['recover', fixture.store]), /^nothing to recover/);
     assert.equal(
       await succeed(['ingest', fixture.store, 'values'], ''),
       '0 records (0 B) kept in values: the next offset is 5\n',

@@ -5,7 +5,19 @@ import { suite, test } from 'node:test';
 import { runCli, succeed } from './cli-process.ts';
 import { storeWith } from './store-fixture.ts';
 
-const COMMANDS = ['ingest', 'read', 'ls', 'info', 'verify', 'compact', 'dump'] as const;
+const COMMANDS = [
+  'ingest',
+  'read',
+  'ls',
+  'info',
+  'offsets',
+  'configure',
+  'trim',
+  'verify',
+  'recover',
+  'compact',
+  'dump',
+] as const;
 const MANIFEST = join(import.meta.dirname, '..', '..', '..', 'package.json');
 
 suite('usage', () => {
@@ -36,6 +48,8 @@ suite('usage', () => {
 
   const wrong: readonly (readonly [string, readonly string[], RegExp])[] = [
     ['an unknown command', ['mill'], /unknown command 'mill'/],
+    ['the help of an unknown command', ['mill', '--help'], /unknown command 'mill'/],
+    ['a stored offset without its consumer', ['offsets', 'x', 's', '--set', '41'], /such as billing=41/],
     ['an unknown option', ['ls', '--limt', 'x'], /unknown option '--limt'/],
     ['a missing argument', ['read', 'x'], /missing required argument 'stream'/],
     ['one argument too many', ['ls', 'x', 'y'], /too many arguments/],

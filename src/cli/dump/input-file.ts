@@ -27,6 +27,9 @@ export function openInput(fileSystem: FileSystem, path: string, name: string): I
 }
 
 function openFile(fileSystem: FileSystem, path: string, name: string): FileHandle {
+  const kind = kindOf(fileSystem, path);
+  if (kind === undefined) throw unreadable(name, 'there is no such file: check the path');
+  if (kind === 'directory') throw unreadable(name, 'it is a directory: name one file in it');
   try {
     const handle = fileSystem.openSync(path, { access: 'read' });
     // Reading is what fails on a directory, and on a disk that is broken.
@@ -34,11 +37,24 @@ function openFile(fileSystem: FileSystem, path: string, name: string): FileHandl
     return handle;
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new MillraceError('ERR_MILLRACE_READ_FAILED', `${name} cannot be read (${reason})`, {
-      details: { file: name },
-      cause,
-    });
+    throw unreadable(name, reason, cause);
   }
+}
+
+/** `undefined` when there is nothing, also below what is no directory. */
+function kindOf(fileSystem: FileSystem, path: string): string | undefined {
+  try {
+    return fileSystem.statSync(path)?.kind;
+  } catch (cause) {
+    throw unreadable(path, cause instanceof Error ? cause.message : String(cause), cause);
+  }
+}
+
+function unreadable(name: string, reason: string, cause?: unknown): MillraceError {
+  return new MillraceError('ERR_MILLRACE_READ_FAILED', `${name} cannot be read: ${reason}`, {
+    details: { file: name },
+    cause,
+  });
 }
 
 async function readFully(handle: FileHandle, name: string, position: number, length: number): Promise<Uint8Array> {

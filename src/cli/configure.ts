@@ -1,0 +1,47 @@
+/** `millrace configure`: changes what a stream keeps, and how. */
+import { Command } from 'commander';
+import { MillraceError } from '../errors/millrace-error.ts';
+import { parseDirectory, parseStreamName } from './arguments.ts';
+import { examples } from './help.ts';
+import { existingStream, openExisting } from './open-existing.ts';
+import { print, printJson } from './output.ts';
+import { describeConfig, type StreamSettings, streamOptionsOf, withStreamSettings } from './stream-settings.ts';
+import { pairs } from './text.ts';
+
+type ConfigureOptions = StreamSettings & { readonly json?: true };
+
+export function configureCommand(): Command {
+  const command = new Command('configure')
+    .summary('change the settings of a stream')
+    .description(
+      'Changes the settings that are named and keeps the others. Needs the store for itself. Retention takes whole ' +
+        'runs of records, at the next flush, and always leaves the newest one.',
+    )
+    .argument('<dir>', 'directory of the store', parseDirectory)
+    .argument('<stream>', 'name of the stream', parseStreamName);
+  return withStreamSettings(command)
+    .option('--json', 'print the settings as a JSON object')
+    .addHelpText(
+      'after',
+      examples(
+        'millrace configure ./data orders --max-bytes 1000000000 --max-age 604800000',
+        'millrace configure ./data orders --max-age none --cleanup compact',
+      ),
+    )
+    .action((dir: string, stream: string, options: ConfigureOptions) => configure(dir, stream, options));
+}
+
+async function configure(dir: string, name: string, { json, ...settings }: ConfigureOptions): Promise<void> {
+  if (Object.keys(settings).length === 0) {
+    throw new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', 'name a setting to change: millrace configure --help');
+  }
+  const store = await openExisting({ dir });
+  try {
+    const stream = await existingStream(store, name);
+    await stream.configure(streamOptionsOf(settings, stream.config));
+    if (json === true) await printJson({ stream: name, config: stream.config });
+    else await print(pairs([['stream', name], ...describeConfig(stream.config)]));
+  } finally {
+    await store.close();
+  }
+}
