@@ -7,9 +7,9 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
+import { writeFailure } from '../errors/write-failure.ts';
 import type { Command, Decision } from './commands/decision.ts';
 import type { Ledger, Query } from './ledger.ts';
-import { writeFailure } from './manifest/failures.ts';
 import {
   loadManifest,
   openManifest,

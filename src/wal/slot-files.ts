@@ -5,7 +5,7 @@ import type { FileHandle, FileSystem } from '../base/file-system.ts';
 import { isSystemError } from '../base/node-file-system.ts';
 import { allocatePages } from '../base/page-memory.ts';
 import { xxh64 } from '../codec/checksum.ts';
-import { MillraceError } from '../errors/millrace-error.ts';
+import { shortWrite, writeFailure } from '../errors/write-failure.ts';
 import { MIB } from '../limits/limits.ts';
 import { geometryProblem, type RingGeometry, slotBase } from '../ring/geometry.ts';
 import { readSlotHeader, SLOT_CHECKED_BYTES, SLOT_MAGIC, writeSlotHeader } from './slot-format.ts';
@@ -177,25 +177,4 @@ async function writeWhole(
 /** The file system refuses direct I/O: at open (tmpfs), or at the first write. */
 function isDirectRefused(error: unknown): boolean {
   return isSystemError(error, 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP');
-}
-
-/** A write that took less than it was given: the disk is full, even though the system raised no error. */
-export function shortWrite(path: string, written: number, length: number, position: number): MillraceError {
-  return new MillraceError(
-    'ERR_MILLRACE_DISK_FULL',
-    `${path}: wrote ${written} of ${length} bytes at ${position}: make room, then open the store again`,
-    { details: { file: path, position, written, length } },
-  );
-}
-
-/** Turns a failed write or sync into its coded error. */
-export function writeFailure(path: string, error: unknown): MillraceError {
-  if (error instanceof MillraceError) return error;
-  const full = isSystemError(error, 'ENOSPC', 'EDQUOT');
-  const reason = error instanceof Error ? error.message : String(error);
-  return new MillraceError(
-    full ? 'ERR_MILLRACE_DISK_FULL' : 'ERR_MILLRACE_WRITE_FAILED',
-    `${path}: ${reason}: ${full ? 'make room' : 'check the disk'}, then open the store again`,
-    { details: { file: path }, cause: error },
-  );
 }

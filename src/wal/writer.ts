@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { assert } from '../base/assert.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import { xxh64 } from '../codec/checksum.ts';
+import { shortWrite, writeFailure } from '../errors/write-failure.ts';
 import { WRITE_BYTES_MAX } from '../limits/limits.ts';
 import { BLOCK_HEADER_BYTES, blockBytes, blockSeed, payloadBytesAt, sealBlock } from '../ring/block-format.ts';
 import { FIRST_BLOCK_POSITION, type RingGeometry, slotBase, slotIndexOf } from '../ring/geometry.ts';
 import { LaneWords, NOT_ENDED } from '../ring/lane-words.ts';
 import type { LaneStart } from '../ring/producer.ts';
 import { StreamAccount } from './account.ts';
-import { openForWriting, shortWrite, slotFileName, type SlotWriteHandle, writeFailure } from './slot-files.ts';
+import { openForWriting, slotFileName, type SlotWriteHandle } from './slot-files.ts';
 
 /** What the writer needs to serve a lane: plain data that survives `postMessage`. */
 export interface LaneAssignment {

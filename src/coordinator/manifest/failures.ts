@@ -29,23 +29,3 @@ export function readFailure(directory: string, error: unknown): Error {
     { details: { directory }, cause: error },
   );
 }
-
-/** Turns a failed write or sync into the error that stops the coordinator. */
-export function writeFailure(path: string, error: unknown): Error {
-  if (isMillraceError(error) || error instanceof AssertionError) return error;
-  const full = isSystemError(error, 'ENOSPC', 'EDQUOT');
-  const reason = error instanceof Error ? error.message : String(error);
-  return new MillraceError(
-    full ? 'ERR_MILLRACE_DISK_FULL' : 'ERR_MILLRACE_WRITE_FAILED',
-    `${path}: ${reason}: ${full ? 'make room' : 'check the disk'}, then open the store again`,
-    { details: { path }, cause: error },
-  );
-}
-
-export function shortWrite(path: string, written: number, length: number, position: number): MillraceError {
-  return new MillraceError(
-    'ERR_MILLRACE_DISK_FULL',
-    `${path}: wrote ${written} of ${length} bytes at ${position}: make room, then open the store again`,
-    { details: { path, position, written, length } },
-  );
-}

@@ -6,10 +6,11 @@ import { dirname, join } from 'node:path';
 import type { FileHandle, FileSystem } from '../../base/file-system.ts';
 import { isSystemError } from '../../base/node-file-system.ts';
 import { MillraceError } from '../../errors/millrace-error.ts';
+import { writeFailure } from '../../errors/write-failure.ts';
 import { State } from '../state/state.ts';
 import { readCurrentBlock } from './block-reader.ts';
 import { BlockWriter, type ChainEnd, type FileIdentity } from './block-writer.ts';
-import { corrupt, readFailure, writeFailure } from './failures.ts';
+import { corrupt, readFailure } from './failures.ts';
 import { FileWindow } from './file-window.ts';
 import {
   BLOCK_KIND,
