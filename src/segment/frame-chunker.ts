@@ -30,8 +30,8 @@ export class FrameChunker {
   }
 
   /**
-   * Starts the next run. `firstOffset` may lie below its first frame: the offsets between hold no record. `frameBase` is
-   * added to the offsets inside the frames: a run whose offsets the coordinator assigns counts from 0.
+   * Starts the next run. `firstOffset` may lie below its first frame: the offsets between hold no record. `frameBase`
+   * is added to the offsets inside the frames: a run whose offsets the coordinator assigns counts from 0.
    */
   begin(firstOffset: number, compression: Compression, frameBase = 0): void {
     this.#compression = compression;

@@ -81,8 +81,10 @@ export class Salvage {
   }
 
   /**
-   * Covers the offsets [`from`, `to`) of a stream under its epoch there; `undefined` when there is no room. A lost frame is smaller than the
-   * smallest frame with a record, so there is room unless the log lacks more than its damaged places could hold.
+   * Covers the offsets [`from`, `to`) of a stream under its epoch there; `undefined` when there is no room. A lost
+   * frame is smaller than the smallest frame with a record, so there is room unless the log lacks more than its damaged
+   * places could hold. A lower epoch would make the flush come too late where nothing else of the stream is in the
+   * filling.
    */
   cover(streamId: number, from: number, to: number, epoch: number): LostFrame | undefined {
     const candidates = this.#regions.slice(this.#passed.get(streamId) ?? 0);
