@@ -2,7 +2,7 @@
 import { checkInteger } from '../commands/checks.ts';
 import { decide, type Decision } from '../commands/decision.ts';
 import { enforceRetention, RETENTION_RUNS_DEFAULT } from '../commands/retention.ts';
-import type { RetentionResult, Trimmed } from '../coordinator.ts';
+import type { RetentionResult } from '../coordinator.ts';
 import type { State } from '../state/state.ts';
 import { countBelow } from '../state/stream-runs.ts';
 import { change, timeOf } from './change.ts';
@@ -13,6 +13,8 @@ import type { Tables } from './tables.ts';
 
 /** Runs that one transaction judges. */
 const STEP_RUNS = 256;
+
+type TrimmedStream = RetentionResult['streams'][number];
 
 interface Step extends RetentionResult {
   /** How much of the limit it used. */
@@ -27,26 +29,33 @@ export async function keepRetention(
   const { maxRuns = RETENTION_RUNS_DEFAULT } = limits;
   checkInteger(maxRuns, 'maxRuns', 1);
   const targets = streamId === undefined ? await dueStreams(database) : [streamId];
-  const streams: (Trimmed & { readonly streamId: number })[] = [];
+  const streams: TrimmedStream[] = [];
   let budget = maxRuns;
   let more = false;
   for (const target of targets) {
-    const mustExist = streamId !== undefined;
-    let trimmed: (Trimmed & { readonly streamId: number }) | undefined;
-    for (;;) {
-      const step = await takeStep(database, target, budget, mustExist);
-      budget -= step.taken;
-      for (const { firstOffset, runs, bytes } of step.streams) {
-        const before = trimmed ?? { runs: 0, bytes: 0 };
-        trimmed = { streamId: target, firstOffset, runs: before.runs + runs, bytes: before.bytes + bytes };
-      }
-      if (step.more && budget > 0 && step.streams.length > 0) continue;
-      more ||= step.more;
-      break;
-    }
-    if (trimmed !== undefined) streams.push(trimmed);
+    const shortened = await shorten(database, target, budget, streamId !== undefined);
+    budget -= shortened.taken;
+    more ||= shortened.more;
+    streams.push(...shortened.streams);
   }
   return { streams, more };
+}
+
+/** Step by step, until nothing more is to go or the budget is used up. */
+async function shorten(database: Database, streamId: number, budget: number, mustExist: boolean): Promise<Step> {
+  let sum: TrimmedStream | undefined;
+  let taken = 0;
+  for (;;) {
+    const step = await takeStep(database, streamId, budget - taken, mustExist);
+    const [trimmed] = step.streams;
+    taken += step.taken;
+    if (trimmed !== undefined) {
+      const { runs, bytes } = sum ?? { runs: 0, bytes: 0 };
+      sum = { ...trimmed, runs: runs + trimmed.runs, bytes: bytes + trimmed.bytes };
+    }
+    const goesOn = step.more && taken < budget && trimmed !== undefined;
+    if (!goesOn) return { streams: sum === undefined ? [] : [sum], more: step.more, taken };
+  }
 }
 
 /** Streams that retention may shorten, by ascending id: judged by their size and by the oldest run that can go. */
