@@ -47,7 +47,8 @@ export interface Figures {
   readonly dollars: Dollars;
   /** GiB read of each GiB written, from which on merging pays for its requests and workers by cheaper reads alone. */
   readonly breakEvenReads: number;
-  /** Of the whole fleet, at the end and at its highest. */
+  /** Of the whole fleet: mean over time, at the end, and at its highest, which thinning overstates. */
+  readonly objectsMean: number;
   readonly objectsAtEnd: number;
   readonly objectsAtPeak: number;
   readonly firstGenerationAtPeak: number;
@@ -105,6 +106,7 @@ export function figuresOf(input: CostInput): Figures {
     readDollarsPerGibAfter: after * getPrice,
     dollars,
     breakEvenReads: before > after ? merging / ((before - after) * getPrice) : Infinity,
+    objectsMean: mean(objects),
     objectsAtEnd: objects(measures.samples.at(-1)!),
     objectsAtPeak: Math.max(...measures.samples.map(objects)),
     firstGenerationAtPeak: Math.max(...measures.samples.map(({ generations }) => generations[0]! * scale)),

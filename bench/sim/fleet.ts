@@ -51,7 +51,8 @@ interface Work {
   readonly outputs: readonly JobOutput[];
   readonly dropped: readonly RunReference[];
   readonly readBytes: number;
-  readonly claimedAt: number;
+  /** Place of the claim among the deletions. */
+  readonly claim: number;
 }
 
 /** Simulated time begins here, so that days begin with it. */
@@ -170,18 +171,14 @@ export class Fleet {
     const outputs = modelOutputs(job, layout, keys, (streamId) => this.#streams[streamId - 1]!.keys);
     let readBytes = 0;
     for (const { runs } of job.inputs) for (const { byteLength } of runs) readBytes += byteLength;
-    return { job, reason, outputs, dropped: layout.dropped, readBytes, claimedAt: this.#state.now };
+    return { job, reason, outputs, dropped: layout.dropped, readBytes, claim: this.deadlines.claimed() };
   }
 
-  #finish({ job, reason, outputs, dropped, readBytes, claimedAt }: Work): void {
+  #finish({ job, reason, outputs, dropped, readBytes, claim }: Work): void {
     const { measures } = this;
     this.#run(commitJob(this.#state, { jobId: job.jobId, token: job.token, outputs, dropped }));
     const inputKeys = job.inputs.map(({ key }) => key);
-    this.deadlines.replaced(
-      inputKeys,
-      outputs.map(({ key }) => key),
-      claimedAt,
-    );
+    this.deadlines.replaced(inputKeys, outputs, claim);
     let writtenBytes = 0;
     for (const { bytes } of outputs) {
       writtenBytes += bytes;

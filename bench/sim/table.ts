@@ -33,6 +33,7 @@ export const FIGURE_ROWS: readonly FigureRow[] = [
   { title: 'metadata, % of data', of: (figures) => (figures.metadataShare * 100).toFixed(4) },
   { title: 'runs per GiB written', of: (figures) => significant(figures.runsPerGibIngested) },
   { title: 'runs per GiB stored', of: (figures) => significant(figures.runsPerGibStored) },
+  { title: 'objects of the fleet, mean', of: (figures) => significant(figures.objectsMean) },
   { title: 'objects of the fleet at the end', of: (figures) => significant(figures.objectsAtEnd) },
   { title: 'objects of the fleet at most', of: (figures) => significant(figures.objectsAtPeak) },
   { title: 'objects of appends at most', of: (figures) => significant(figures.firstGenerationAtPeak) },

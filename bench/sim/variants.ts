@@ -29,6 +29,10 @@ export const VARIANTS: readonly Variant[] = [
   { name: 'first inputs 8', options: { maxFirstGenerationInputs: 8 } },
   { name: 'first inputs 16', options: { maxFirstGenerationInputs: 16 } },
   { name: 'first inputs 64', options: { maxFirstGenerationInputs: 64 } },
+  {
+    name: 'first inputs 16, two generations',
+    options: { maxFirstGenerationInputs: 16, maxGenerations: 2 },
+  },
   { name: 'bucket 6 hours', options: { expiryBucket: 360 * MINUTE } },
   { name: 'bucket off', options: { expiryBucket: 100 * YEAR } },
 ];

@@ -76,10 +76,13 @@ suite('the streams of a writer', () => {
   });
 });
 
+const runs = (...keys: string[]): { objectKey: string; streamId: number }[] =>
+  keys.map((objectKey) => ({ objectKey, streamId: 1 }));
+
 suite('the watch over deadlines', () => {
   test('counts an object that goes in time, one that goes late, and one that never went', () => {
     const watch = new DeadlineWatch();
-    watch.died([{ objectKey: 'a' }, { objectKey: 'b' }, { objectKey: 'c' }], 100, 50);
+    watch.died(runs('a', 'b', 'c'), 100, 50);
     watch.gone(['a'], 149);
     watch.gone(['b', 'unknown'], 151);
     watch.close(200);
@@ -88,11 +91,16 @@ suite('the watch over deadlines', () => {
 
   test('passes on to the outputs what died while a job copied it, and nothing older', () => {
     const watch = new DeadlineWatch();
-    watch.died([{ objectKey: 'old' }], 100, 50);
-    watch.died([{ objectKey: 'new' }], 120, 50);
-    watch.replaced(['old', 'new'], ['output'], 110);
+    watch.died(runs('old'), 100, 50);
+    const claim = watch.claimed();
+    watch.died(runs('new'), 100, 50);
+    const outputs = [
+      { key: 'output', runs: [{ streamId: 1 }] },
+      { key: 'of others', runs: [{ streamId: 2 }] },
+    ];
+    watch.replaced(['old', 'new'], outputs, claim);
     watch.gone(['old', 'new'], 130);
-    watch.gone(['output'], 180);
+    watch.gone(['output', 'of others'], 160);
     assert.deepEqual([watch.met, watch.missed, watch.worstLateness], [2, 1, 10]);
   });
 });
