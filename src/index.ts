@@ -6,7 +6,7 @@ export type { DisklessOptions } from './store/diskless-options.ts';
 export type { CompactRequest, CompactSummary } from './compaction/agent.ts';
 export type { CompactionOptions } from './compaction/settings.ts';
 export type { StoreStats } from './store/stats.ts';
-export type { VerifyProblem, VerifyReport } from './store/verify.ts';
+export type { HeldRange, VerifyProblem, VerifyReport } from './store/verify.ts';
 export type { ConsumerOffset, Stream } from './stream/stream.ts';
 export type { StreamInfo } from './stream/stream-info.ts';
 export type { Published, PublishedInput, Publisher } from './stream/publisher.ts';
