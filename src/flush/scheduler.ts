@@ -4,6 +4,7 @@
  */
 import { assert } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';
+import { Signal } from '../base/signal.ts';
 import type { CommitAnswer, CommitRun, Coordinator, PublisherClaim } from '../coordinator/coordinator.ts';
 import { isMillraceError, type MillraceError, unpackError, packError } from '../errors/millrace-error.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
@@ -67,6 +68,9 @@ export class FlushScheduler {
   /** Resolves when every flush so far is committed. */
   #tail: Promise<void> = Promise.resolve();
   #failure: MillraceError | undefined;
+  /** Nobody waits for a store that cannot be reached any more. */
+  #hurried = false;
+  readonly #hurry = new Signal();
 
   constructor(options: FlushOptions) {
     this.#options = options;
@@ -93,6 +97,12 @@ export class FlushScheduler {
   async drain(): Promise<void> {
     await this.#tail;
     if (this.#failure !== undefined) throw this.#failure;
+  }
+
+  /** From now on a store that cannot be reached is a failure: a pause under way ends, and the attempt after it is the last. */
+  hurry(): void {
+    this.#hurried = true;
+    this.#hurry.notify();
   }
 
   async #write(lane: FlushLane, slot: SealedSlot, snapshots: FlushJob['snapshots']): Promise<FlushedSegment> {
@@ -190,10 +200,10 @@ export class FlushScheduler {
       try {
         return await action();
       } catch (error) {
-        if (!isMillraceError(error, 'ERR_MILLRACE_UNAVAILABLE')) throw error;
+        if (this.#hurried || !isMillraceError(error, 'ERR_MILLRACE_UNAVAILABLE')) throw error;
         this.counters.retries += 1;
       }
-      await this.#options.sleep(pause);
+      await Promise.race([this.#options.sleep(pause), this.#hurry.wait()]);
     }
   }
 

@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import type { Signal } from '../base/signal.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
-import { MillraceError } from '../errors/millrace-error.ts';
+import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import { FlushScheduler } from '../flush/scheduler.ts';
 import type { JobRunner } from '../flush/job-runner.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
@@ -55,6 +55,9 @@ export class LocalWriter implements StoreWriter {
   readonly #wal: WalThread;
   /** When the current filling is flushed although it is not full. */
   #ageTimer: NodeJS.Timeout | undefined;
+  #closing = false;
+  /** End of the last filling that was sealed here, as a log position. */
+  #sealedEnd = 0;
   #mode: 'starting' | 'direct' | 'buffered' = 'starting';
 
   constructor(options: LocalWriterOptions) {
@@ -75,7 +78,7 @@ export class LocalWriter implements StoreWriter {
         this.onCommitted();
       },
       failed: (error) => {
-        this.fail(error);
+        this.#flushFailed(error);
       },
       sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
     });
@@ -143,10 +146,14 @@ export class LocalWriter implements StoreWriter {
     this.lane.fail(error);
   }
 
-  /** Flushes, then stops the WAL worker. */
+  /**
+   * Flushes, then stops the WAL worker. Where the object store cannot be reached, what the WAL holds stays there, and the
+   * next opening flushes it.
+   */
   async close(): Promise<void> {
+    this.#closing = true;
     try {
-      if (this.lane.failure === undefined) await this.flushAll();
+      if (this.lane.failure === undefined) await this.#flushLast();
     } finally {
       clearTimeout(this.#ageTimer);
       await this.#wal.stop();
@@ -154,6 +161,31 @@ export class LocalWriter implements StoreWriter {
       this.lane.fail(new MillraceError('ERR_MILLRACE_CLOSED', 'the store was closed'));
       if (failure === undefined) await this.#markClean();
     }
+  }
+
+  async #flushLast(): Promise<void> {
+    const flushed = this.flushAll();
+    this.flush.hurry();
+    try {
+      await flushed;
+    } catch (error) {
+      if (!isMillraceError(error, 'ERR_MILLRACE_UNAVAILABLE')) throw error;
+      // Still waiting for a place in the ring are only appends that are refused with the same error.
+    }
+  }
+
+  #flushFailed(error: MillraceError): void {
+    if (!this.#closing || error.code !== 'ERR_MILLRACE_UNAVAILABLE') {
+      this.fail(error);
+      return;
+    }
+    // What is in the ring is acknowledged first: only the way into segments is barred.
+    this.lane.close();
+    const { slotUsedBytes, logEnd } = this.lane.producer;
+    const fail = (): void => {
+      this.fail(error);
+    };
+    this.lane.whenDurable(slotUsedBytes > 0 ? logEnd : this.#sealedEnd).then(fail, fail);
   }
 
   /** The WAL worker has ended: when all of the log is in segments, the next opening need not read it. */
@@ -170,7 +202,8 @@ export class LocalWriter implements StoreWriter {
   #sealed(slot: SealedSlot): void {
     clearTimeout(this.#ageTimer);
     this.#ageTimer = undefined;
-    const durable = this.lane.whenDurable(logPosition(slot.slotSequence, slot.endPosition));
+    this.#sealedEnd = logPosition(slot.slotSequence, slot.endPosition);
+    const durable = this.lane.whenDurable(this.#sealedEnd);
     const { ring, geometry } = this.#options;
     this.flush.add({ lane: LANE, ring, geometry }, slot, durable, this.trackers.takeSnapshots());
   }

@@ -144,7 +144,11 @@ export class Store implements AsyncDisposable {
     return this;
   }
 
-  /** Flushes, releases everything, and lets another process in. Appends still waiting are made durable first. */
+  /**
+   * Flushes, releases everything, and lets another process in. Appends still waiting are made durable first. With a WAL,
+   * an object store that cannot be reached holds nothing up: what the WAL holds is flushed by the next opening, and
+   * appends that found no room in it are refused with `ERR_MILLRACE_UNAVAILABLE`. Without one, closing waits for it.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -160,9 +164,10 @@ export class Store implements AsyncDisposable {
     this.#gauge.stop();
     progress.notify();
     await closeAll([
+      // First: the others may be waiting for the flush.
+      async () => writer?.close(),
       async () => this.#janitor?.stop(),
       async () => this.#parts.compaction?.stop(),
-      async () => writer?.close(),
       // The last commits may have let retention go to work.
       async () => this.#trimming?.exclusively(() => Promise.resolve()),
       closePool,

@@ -1,6 +1,7 @@
 /** What the flush survives: reservations that end while the machine sleeps, and a coordinator out of reach. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { ManualClock } from '../../src/base/clock.ts';
 import { SeededRandom } from '../../src/base/random.ts';
 import { openEmbeddedCoordinator } from '../../src/coordinator/embedded-coordinator.ts';
@@ -34,7 +35,7 @@ async function start(
 ): Promise<Subject> {
   const clock = new ManualClock(1_000_000);
   const fileSystem = new MemoryFileSystem();
-  fileSystem.makeDirectorySync('/manifest');
+  fileSystem.makeDirectorySync();
   const random = new SeededRandom(1);
   const coordinator = await openEmbeddedCoordinator({ fileSystem, directory: '/manifest', storeId, clock, random });
   await coordinator.createStream('orders', PLAIN);
@@ -56,7 +57,7 @@ async function start(
     relative: false,
     committed: (_slot, { objectKey }) => committed.push(objectKey),
     failed: (error) => failures.push(error),
-    sleep: async () => undefined,
+    sleep: () => setImmediate(undefined),
   });
   return { coordinator, clock, written, committed, failures, scheduler };
 }
@@ -98,6 +99,16 @@ test('a filling with nothing to keep outlasts a coordinator that is out of reach
   await scheduler.drain();
   assert.deepEqual(await coordinator.flushedSlots(), [{ lane: 0, slotSequence: 0, blockSequence: 0 }]);
   assert.deepEqual(failures, []);
+});
+
+test('a flush in a hurry waits no longer for a coordinator that is out of reach', async () => {
+  const { scheduler, coordinator, failures } = await start([run], () => undefined);
+  coordinator.commitObject = () => Promise.reject(new MillraceError('ERR_MILLRACE_UNAVAILABLE', 'out of reach'));
+  scheduler.add(lane, slot, Promise.resolve());
+  while (scheduler.counters.retries < 2) await setImmediate();
+  assert.deepEqual(failures, []);
+  scheduler.hurry();
+  await assert.rejects(scheduler.drain(), { code: 'ERR_MILLRACE_UNAVAILABLE' });
 });
 
 test('a job that failed says why, even where its key cannot be given up', async () => {
