@@ -9,13 +9,17 @@ import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { closeSync, constants, fstatSync, mkdirSync, openSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { connect, createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, parse } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isSystemError } from '../base/node-file-system.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 
 export const LOCK_FILE = 'LOCK';
+/** Of the socket, in the store's directory, and of the directory that guards it. */
+export const LOCK_SOCKET = 'LOCK.socket';
+export const LOCK_GUARD = 'LOCK.socket.guard';
+/** What every system takes as the path of a socket; the shortest bound is that of macOS, 103 and the final zero. */
+const SOCKET_PATH_BYTES_MAX = 100;
 const FLOCK_DESCRIPTOR = 3;
 /** Milliseconds between attempts at the guard of a socket, and how many: it is held for a few milliseconds. */
 const GUARD_PAUSE = 10;
@@ -64,13 +68,13 @@ function isFileAt(path: string, descriptor: number): boolean {
   return statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(descriptor).ino;
 }
 
-/** Holds a socket whose name is derived from the directory's real path. */
+/** Holds a socket whose place follows from the directory's real path alone: environments differ between processes. */
 export async function lockBySocket(directory: string): Promise<StoreLock> {
-  const name = createHash('sha256').update(realpathSync(directory)).digest('hex').slice(0, 32);
+  const root = realpathSync(directory);
   const server =
     process.platform === 'win32'
-      ? await listen(`\\\\.\\pipe\\millrace-${name}`)
-      : await listenAlone(join(tmpdir(), `millrace-${name}.lock`));
+      ? await listen(`\\\\.\\pipe\\millrace-${digest(root)}`)
+      : await listenAlone(socketPath(root));
   if (server === undefined) throw locked(directory);
   server.unref();
   return {
@@ -81,6 +85,20 @@ export async function lockBySocket(directory: string): Promise<StoreLock> {
         });
       }),
   };
+}
+
+/**
+ * In the store's directory. Where that path is too long, in the system's directory for temporary files: whoever empties
+ * that while the store is open lets a second writer in.
+ */
+export function socketPath(root: string): string {
+  const path = join(root, LOCK_SOCKET);
+  if (Buffer.byteLength(path) <= SOCKET_PATH_BYTES_MAX) return path;
+  return join(parse(root).root, 'tmp', `millrace-${digest(root)}.lock`);
+}
+
+function digest(root: string): string {
+  return createHash('sha256').update(root).digest('hex').slice(0, 32);
 }
 
 /** `undefined` when the name is taken. */

@@ -1,6 +1,6 @@
 /** The only place that knows what lies where in a store's directory. */
 import { join } from 'node:path';
-import { LOCK_FILE } from './lock.ts';
+import { LOCK_FILE, LOCK_GUARD, LOCK_SOCKET } from './lock.ts';
 import { STORE_FILE } from './identity.ts';
 
 export interface StorePaths {
@@ -30,6 +30,8 @@ export const STORE_NAMES: ReadonlySet<string> = new Set([
   STORE_FILE,
   `${STORE_FILE}.tmp`,
   LOCK_FILE,
+  LOCK_SOCKET,
+  LOCK_GUARD,
   'manifest',
   'wal',
   'objects',

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { open } from '../../src/index.ts';
-import { lockByFlock, lockBySocket, lockStore } from '../../src/store/lock.ts';
+import { lockByFlock, lockBySocket, lockStore, socketPath } from '../../src/store/lock.ts';
 import { StoreProcess } from '../support/store-process.ts';
 import { coded, SMALL_WAL, StoreFolder } from '../support/test-store.ts';
 
@@ -94,6 +94,19 @@ test('the socket of a killed process is taken over, by one of those who try', as
   const winners = attempts.filter((attempt) => attempt.status === 'fulfilled');
   assert.equal(winners.length, 1, 'one of four');
   await winners[0]?.value.release();
+});
+
+test('the socket is the same one whatever a process takes for the directory of temporary files', async (t) => {
+  const { parent } = new StoreFolder(t);
+  const long = join(parent, 'long'.repeat(30));
+  const temporary = join(parent, 'temporary');
+  for (const directory of [long, temporary]) mkdirSync(directory);
+  assert.ok(Buffer.byteLength(socketPath(realpathSync(long))) <= 100);
+  const holder = await StoreProcess.start(t, { environment: { TMPDIR: temporary } });
+  for (const directory of [parent, long]) {
+    await holder.call('lockBySocket', directory);
+    await assert.rejects(lockBySocket(directory), locked);
+  }
 });
 
 test('a lock on a file that has been removed meanwhile counts for nothing', async (t) => {
