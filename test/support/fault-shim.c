@@ -6,7 +6,7 @@
  * MILLRACE_FAULT_RULES  a file, read again whenever it changes; one rule a line:
  *                         operation path-part first last action
  *                       applies to the calls number first..last since the file changed. Operations: write, sync, rename,
- *                       open (for creation). Actions: an errno by number, "short:N" (N bytes, then no space), "kill",
+ *                       open (for creation), any. Actions: an errno by number, "short:N" (N bytes, then no space), "kill",
  *                       "kill-after".
  * MILLRACE_FAULT_LOG    a line for each call: operation, path below the directory, outcome
  */
@@ -100,7 +100,8 @@ static void decide(const char *operation, const char *path, char *action) {
   load_rules();
   for (int index = 0; index < rule_count; index += 1) {
     struct rule *rule = &rules[index];
-    if (strcmp(rule->operation, operation) != 0 || strstr(path, rule->part) == NULL) continue;
+    int any = strcmp(rule->operation, "any") == 0;
+    if ((!any && strcmp(rule->operation, operation) != 0) || strstr(path, rule->part) == NULL) continue;
     rule->seen += 1;
     if (action[0] == 0 && rule->seen >= rule->first && rule->seen <= rule->last) strcpy(action, rule->action);
   }
