@@ -84,10 +84,13 @@ async function* cursor(
 ): AsyncGenerator<RecordBatch> {
   let { offset, exact } = start;
   const lostObjects = new LostObjects(source.coordinator);
-  const truncations = source.unflushed.truncations(target.streamId, Infinity).count;
+  // Those that cut nothing which was delivered: what is read from now on lies behind them.
+  let passed = countTruncations(source, target);
   const check = (): void => {
     checkReadable(source, signals);
-    if (source.unflushed.truncations(target.streamId, truncations).lowest < offset) throw truncated(target, offset);
+    const { count, lowest } = source.unflushed.truncations(target.streamId, passed);
+    if (lowest < offset) throw truncated(target, offset);
+    passed = count;
   };
   for (;;) {
     check();
@@ -106,7 +109,7 @@ async function* cursor(
       await lostObjects.lookAgain(error);
       continue;
     }
-    if (offset > before) continue;
+    if (offset > before || countTruncations(source, target) !== passed) continue;
     if (options.follow !== true) return;
     await keepAliveWhile(progress);
   }
@@ -144,6 +147,9 @@ async function* step(
     yield RecordBatch.decode(frames, { name: `the memtable of ${name}`, baseOffset: 0 }, offset, Infinity);
     return;
   }
+  // A truncation voids what is found: where the next record lies has to be asked anew.
+  const truncations = countTruncations(source, target);
+  const isVoid = (): boolean => countTruncations(source, target) !== truncations;
   const found = await source.coordinator.findRuns(streamId, offset, FIND_LIMITS);
   let next = offset;
   if (offset < found.firstOffset) {
@@ -153,16 +159,22 @@ async function* step(
     const run = { ...held, endOffset: Math.min(held.endOffset, source.unflushed.segmentLimit(streamId)) };
     if (run.endOffset <= next) return;
     for await (const batch of source.segments.scan(run, next)) {
+      if (isVoid()) return;
       assert(batch.nextOffset > next, 'a batch moves on');
       next = batch.nextOffset;
       yield batch;
     }
+    if (isVoid()) return;
     // The rest of a run may hold no records, after key compaction or a salvage.
     if (run.endOffset > next) {
       next = run.endOffset;
       yield emptyBatch(next);
     }
   }
+}
+
+function countTruncations({ unflushed }: BatchSource, { streamId }: CursorTarget): number {
+  return unflushed.truncations(streamId, Infinity).count;
 }
 
 function truncated(target: CursorTarget, offset: number): MillraceError {

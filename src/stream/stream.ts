@@ -195,7 +195,7 @@ export class Stream {
   /**
    * Ends the stream behind `after` (-1 empties it): later appends take the offsets that follow, under a higher epoch
    * that their records carry. For those who keep a Raft log. Readers that have delivered cut records get
-   * `ERR_MILLRACE_STREAM_TRUNCATED`. Resolves when durable.
+   * `ERR_MILLRACE_STREAM_TRUNCATED`. Resolves when durable: appends that are to follow it wait for that.
    */
   async truncate({ after }: { readonly after: number }): Promise<void> {
     this.#writer();
