@@ -99,7 +99,9 @@ export class FlushScheduler {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** From now on a store that cannot be reached is a failure: a pause under way ends, and the attempt after it is the last. */
+  /**
+   * From now on a store that cannot be reached is a failure: a pause under way ends, and the attempt after it is the last.
+   */
   hurry(): void {
     this.#hurried = true;
     this.#hurry.notify();

@@ -39,7 +39,7 @@ export class SharedReferences implements StreamReferences {
   #writtenAt: number;
   #cancelTimer: (() => void) | undefined;
   /** Why offsets of the last refused write were refused: whoever stores under the same reference is told. */
-  #refusals = new Map<string, MillraceError>();
+  readonly #refusals = new Map<string, MillraceError>();
   readonly #loading = new Map<string, Promise<void>>();
   readonly #publishers = new Map<string, PublisherMark>();
   #deltas = 0;
@@ -188,13 +188,13 @@ export class SharedReferences implements StreamReferences {
   }
 
   async #storeEach(taken: ReadonlyMap<string, number | undefined>): Promise<void> {
-    let unreachable: unknown;
+    const errors: unknown[] = [];
     for (const entry of taken) {
       await this.#store(new Map([entry])).catch((error: unknown) => {
-        unreachable = error;
+        errors.push(error);
       });
     }
-    if (unreachable !== undefined) throw unreachable;
+    if (errors.length > 0) throw errors[0];
   }
 
   /** What was stored meanwhile is newer. */

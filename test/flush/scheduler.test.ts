@@ -50,7 +50,7 @@ async function start(
       },
       close: async () => undefined,
     },
-    objects: { module: 'none', options: {} } as never,
+    objects: { module: 'none', options: {} },
     storeId,
     clock,
     compression: () => new Map(),
@@ -88,11 +88,11 @@ test('a conflict that says that somebody else has written stops the flush', asyn
 test('a filling with nothing to keep outlasts a coordinator that is out of reach', async () => {
   const { scheduler, coordinator, failures } = await start([], () => undefined);
   const unavailable = new MillraceError('ERR_MILLRACE_UNAVAILABLE', 'out of reach');
-  const { advanceFlushed } = coordinator;
+  const advanceFlushed = coordinator.advanceFlushed.bind(coordinator);
   let refusals = 2;
   coordinator.advanceFlushed = async (flushed) => {
     if (refusals-- > 0) throw unavailable;
-    return advanceFlushed.call(coordinator, flushed);
+    return advanceFlushed(flushed);
   };
   coordinator.abortObject = () => Promise.reject(unavailable);
   scheduler.add(lane, slot, Promise.resolve());
