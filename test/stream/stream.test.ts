@@ -149,7 +149,7 @@ test('records that are asked for at the same time come each once and in order', 
   const iterator = stream.read();
   const results = await Promise.all(Array.from({ length: 12 }, () => iterator.next()));
   assert.deepEqual(
-    results.map(({ value }) => value?.value?.toString()),
+    results.map((result) => (result.done === true ? undefined : result.value.value?.toString())),
     [...numbered(10, ''), undefined, undefined],
   );
 });
@@ -188,7 +188,7 @@ test('offsets that no stream can have are refused', async (t) => {
   const stream = await tenRecords(await openStore(t));
   const wrong = [-1, 0.5, NaN, Infinity, 2 ** 53, '1', null, undefined, {}] as number[];
   for (const offset of wrong) {
-    await assert.rejects(stream.get(offset), coded('ERR_MILLRACE_OFFSET_OUT_OF_RANGE', String(offset)));
+    await assert.rejects(stream.get(offset), coded('ERR_MILLRACE_OFFSET_OUT_OF_RANGE', 'is not a whole number'));
     await assert.rejects(stream.trim(offset), coded('ERR_MILLRACE_OFFSET_OUT_OF_RANGE'));
     await assert.rejects(stream.storeOffset('r', offset), coded('ERR_MILLRACE_OFFSET_OUT_OF_RANGE'));
   }
