@@ -24,8 +24,8 @@ const { Module, Instance } = (globalThis as unknown as { WebAssembly: WebAssembl
 
 interface Lz4Exports {
   readonly memory: { readonly buffer: ArrayBuffer };
-  compress(result: number, input: number, inputBytes: number): void;
-  decompress(result: number, input: number, inputBytes: number): void;
+  readonly compress: (result: number, input: number, inputBytes: number) => void;
+  readonly decompress: (result: number, input: number, inputBytes: number) => void;
   __wbindgen_add_to_stack_pointer(bytes: number): number;
   __wbindgen_malloc(bytes: number): number;
   __wbindgen_free(pointer: number, bytes: number): void;

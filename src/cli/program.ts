@@ -57,7 +57,9 @@ function buildProgram(): Command {
   return program;
 }
 
-/** Runs the command that the arguments name. Help is for commands there are: asked about others, it would hide the typo. */
+/**
+ * Runs the command that the arguments name. Help is for commands there are: asked about others, it would hide the typo.
+ */
 export async function run(args: readonly string[]): Promise<void> {
   const program = buildProgram();
   const [first, second] = args;

@@ -270,9 +270,9 @@ export interface Coordinator {
   streamTotals(streamId: number): Promise<StreamTotals>;
 
   /**
-   * Stores how far consumers have come, or forgets those with `undefined`; for stores without a WAL, whose logs carry no
-   * tracking. Offsets below the log start are dropped.
-   * `ERR_MILLRACE_OFFSET_OUT_OF_RANGE`: at or above the high watermark. `ERR_MILLRACE_TOO_MANY_REFERENCES`.
+   * Stores how far consumers have come, or forgets those with `undefined`; for stores without a WAL, whose logs carry
+   * no tracking. Offsets below the log start are dropped. `ERR_MILLRACE_OFFSET_OUT_OF_RANGE`: at or above the high
+   * watermark. `ERR_MILLRACE_TOO_MANY_REFERENCES`.
    */
   storeOffsets(streamId: number, offsets: ReadonlyMap<string, number | undefined>): Promise<void>;
   /** What `storeOffsets` has stored, from the log start on. */

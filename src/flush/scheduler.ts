@@ -100,7 +100,8 @@ export class FlushScheduler {
   }
 
   /**
-   * From now on a store that cannot be reached is a failure: a pause under way ends, and the attempt after it is the last.
+   * From now on a store that cannot be reached is a failure: a pause under way ends, and the attempt after it is the
+   * last.
    */
   hurry(): void {
     this.#hurried = true;

@@ -45,7 +45,9 @@ export const SEGMENT_CHUNKS_MAX: number = 2 ** 22;
 /** No segment or object is larger: checked before a footer's claims are believed. */
 export const OBJECT_BYTES_MAX: number = 64 * GIB;
 
-/** Without a WAL: how many objects are under way, how large they get, and how long one waits for more (milliseconds). */
+/**
+ * Without a WAL: how many objects are under way, how large they get, and how long one waits for more (milliseconds).
+ */
 export const DISKLESS_SLOTS_DEFAULT = 8;
 export const DISKLESS_SLOT_BYTES_DEFAULT: number = 8 * MIB;
 export const DISKLESS_INTERVAL_DEFAULT = 250;

@@ -57,8 +57,11 @@ export function parseTail(end: Uint8Array, size: number, objectKey: string): Foo
   const position = readUint64(view, at + TAIL_FIELD.footerPosition);
   const bytes = view.getUint32(at + TAIL_FIELD.footerBytes, true);
   const largest = FOOTER_HEADER_BYTES + SEGMENT_RUNS_MAX * RUN_BYTES + SEGMENT_CHUNKS_MAX * INDEX_ENTRY_BYTES;
-  const plausible = position >= SEGMENT_HEADER_BYTES && position + bytes === tailPosition
-    && bytes >= FOOTER_HEADER_BYTES && bytes <= largest;
+  const plausible =
+    position >= SEGMENT_HEADER_BYTES &&
+    position + bytes === tailPosition &&
+    bytes >= FOOTER_HEADER_BYTES &&
+    bytes <= largest;
   if (!plausible) {
     const problem = `expected a footer that ends at ${tailPosition}, found one of ${bytes} bytes at ${position}`;
     throw segmentCorrupt(objectKey, tailPosition, problem);
@@ -139,8 +142,12 @@ function checkRunTable(footer: SegmentFooter, position: number, objectKey: strin
   let last: FooterRun | undefined;
   let index = 0;
   for (const run of footer.listRuns()) {
-    const problem = extrasProblem(footer, index) ?? placeProblem(run, byteOffset, firstChunk, footer)
-      ?? summaryProblem(run) ?? followProblem(run, last) ?? indexProblem(run, footer);
+    const problem =
+      extrasProblem(footer, index) ??
+      placeProblem(run, byteOffset, firstChunk, footer) ??
+      summaryProblem(run) ??
+      followProblem(run, last) ??
+      indexProblem(run, footer);
     if (problem !== undefined) {
       const at = position + FOOTER_HEADER_BYTES + index * RUN_BYTES;
       throw segmentCorrupt(objectKey, at, `run ${index} of stream ${run.streamId} claims ${problem}`);

@@ -49,7 +49,11 @@ export class SegmentReader {
     const footer = parseFooter(kept, place, expected);
     if (expected.checksum !== undefined && footer.checksum !== expected.checksum) {
       const found = `a footer with checksum ${footer.checksum.toString(16)}`;
-      throw segmentCorrupt(objectKey, place.position, `expected checksum ${expected.checksum.toString(16)}, found ${found}`);
+      throw segmentCorrupt(
+        objectKey,
+        place.position,
+        `expected checksum ${expected.checksum.toString(16)}, found ${found}`,
+      );
     }
     return new SegmentReader(source, objectKey, footer);
   }

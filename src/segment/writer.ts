@@ -120,8 +120,10 @@ export class SegmentWriter {
     const last = this.#lastRun;
     assert(this.#state === 'open' && this.#run === undefined, 'a run begins after the last one ended');
     assert(!relative || firstOffset === 0, 'offsets of a relative run count from 0');
-    const follows = last === undefined || streamId > last.streamId
-      || (streamId === last.streamId && !relative && !last.relative && firstOffset >= last.nextOffset);
+    const follows =
+      last === undefined ||
+      streamId > last.streamId ||
+      (streamId === last.streamId && !relative && !last.relative && firstOffset >= last.nextOffset);
     assert(follows, 'runs come in the order of stream id and offset');
     this.#run = new RunTotals(streamId, firstOffset, relative);
     this.#runPosition = this.#output.position;

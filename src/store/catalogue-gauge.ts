@@ -1,4 +1,7 @@
-/** The coordinator's counts as they were last asked for: `stats()` and `metrics()` answer at once, the coordinator cannot. */
+/**
+ * The coordinator's counts as they were last asked for: `stats()` and `metrics()` answer at once, the coordinator
+ * cannot.
+ */
 import type { Coordinator, CoordinatorStats } from '../coordinator/coordinator.ts';
 
 /** How old the counts get while nothing else refreshes them. */

@@ -17,8 +17,8 @@ export interface DisklessOptions {
   /** An object is uploaded when it holds this many bytes, a multiple of 64 KiB. Default 8 MiB. */
   readonly slotBytes?: number;
   /**
-   * Milliseconds until it is uploaded although it does not. Each process makes an object this often while it appends, and
-   * an append waits for it and for the upload. Default 250.
+   * Milliseconds until it is uploaded although it does not. Each process makes an object this often while it appends,
+   * and an append waits for it and for the upload. Default 250.
    */
   readonly interval?: number;
   /** Objects that may be gathered, uploaded and committed at the same time. Default 8. */

@@ -1,6 +1,7 @@
 /**
- * The writing side of a store without a WAL: appends gather in a ring of private memory, a slot that is full or old becomes
- * an object, and an append is acknowledged when the coordinator has committed its object and assigned its offset.
+ * The writing side of a store without a WAL: appends gather in a ring of private memory, a slot that is full or old
+ * becomes an object, and an append is acknowledged when the coordinator has committed its object and assigned its
+ * offset.
  */
 import { required } from '../base/assert.ts';
 import type { Clock } from '../base/clock.ts';

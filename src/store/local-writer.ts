@@ -1,6 +1,6 @@
 /**
- * The writing side of a store with a WAL: the lane with its ring, the WAL worker, and the flush that empties the ring into
- * segments.
+ * The writing side of a store with a WAL: the lane with its ring, the WAL worker, and the flush that empties the ring
+ * into segments.
  */
 import type { Clock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
@@ -147,8 +147,8 @@ export class LocalWriter implements StoreWriter {
   }
 
   /**
-   * Flushes, then stops the WAL worker. Where the object store cannot be reached, what the WAL holds stays there, and the
-   * next opening flushes it.
+   * Flushes, then stops the WAL worker. Where the object store cannot be reached, what the WAL holds stays there, and
+   * the next opening flushes it.
    */
   async close(): Promise<void> {
     this.#closing = true;

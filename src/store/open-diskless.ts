@@ -1,4 +1,6 @@
-/** Opens stores without a WAL: alone, over a manifest in a locked directory, or shared, over a coordinator's service. */
+/**
+ * Opens stores without a WAL: alone, over a manifest in a locked directory, or shared, over a coordinator's service.
+ */
 import { resolve } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
@@ -31,7 +33,9 @@ interface OpenedParts {
   readonly lock: StoreLock | undefined;
 }
 
-/** Opens the store of a coordinator that any number of processes share. `dir` matters only where it holds the objects. */
+/**
+ * Opens the store of a coordinator that any number of processes share. `dir` matters only where it holds the objects.
+ */
 export async function openShared(
   fileSystem: FileSystem,
   settings: Settings,

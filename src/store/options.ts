@@ -36,8 +36,8 @@ export interface WalOptions {
 
 export interface OpenOptions {
   /**
-   * Directory of the store; made when it does not exist. Not needed where both `objects` and `coordinator` say where the
-   * store is.
+   * Directory of the store; made when it does not exist. Not needed where both `objects` and `coordinator` say where
+   * the store is.
    */
   readonly dir?: string;
   /**

@@ -1,6 +1,6 @@
 /**
- * Looks, at an interval, for what other processes have committed. One look may fail for a reason that passes; after many
- * in a row what is known here is stale, and readers are told instead of waiting for what they could not see.
+ * Looks, at an interval, for what other processes have committed. One look may fail for a reason that passes; after
+ * many in a row what is known here is stale, and readers are told instead of waiting for what they could not see.
  */
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { Signal } from '../base/signal.ts';

@@ -126,7 +126,8 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Counters and gauges as plain data. `objects` is as old as a second at most; `flush` and `compact` bring it up to date.
+   * Counters and gauges as plain data. `objects` is as old as a second at most; `flush` and `compact` bring it up to
+   * date.
    */
   stats(): StoreStats {
     this.#check();
@@ -145,9 +146,10 @@ export class Store implements AsyncDisposable {
   }
 
   /**
-   * Flushes, releases everything, and lets another process in. Appends still waiting are made durable first. With a WAL,
-   * an object store that cannot be reached holds nothing up: what the WAL holds is flushed by the next opening, and
-   * appends that found no room in it are refused with `ERR_MILLRACE_UNAVAILABLE`. Without one, closing waits for it.
+   * Flushes, releases everything, and lets another process in. Appends still waiting are made durable first. With a
+   * WAL, an object store that cannot be reached holds nothing up: what the WAL holds is flushed by the next opening,
+   * and appends that found no room in it are refused with `ERR_MILLRACE_UNAVAILABLE`. Without one, closing waits for
+   * it.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();

@@ -55,7 +55,9 @@ export interface CursorStart {
   readonly exact: boolean;
 }
 
-/** Yields every record from `start` on, in batches that are never empty. An abort of `halt` ends it like the caller's. */
+/**
+ * Yields every record from `start` on, in batches that are never empty. An abort of `halt` ends it like the caller's.
+ */
 export async function* readBatchesFrom(
   source: BatchSource,
   target: CursorTarget,

@@ -1,6 +1,7 @@
 /**
- * Durable when committed: without a WAL an append is acknowledged when its object is in the store and the coordinator has
- * assigned its offset. Entries wait by filling; records carry local offsets until the commit says where their run went.
+ * Durable when committed: without a WAL an append is acknowledged when its object is in the store and the coordinator
+ * has assigned its offset. Entries wait by filling; records carry local offsets until the commit says where their run
+ * went.
  */
 import { assert } from '../base/assert.ts';
 import { MillraceError } from '../errors/millrace-error.ts';

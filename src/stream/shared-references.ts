@@ -1,6 +1,7 @@
 /**
- * Consumers and publishers of a stream without a WAL: the coordinator keeps them, for all processes that share it. Stored
- * offsets gather here, last write wins; publishers move with the commit of their records, which compares before it sets.
+ * Consumers and publishers of a stream without a WAL: the coordinator keeps them, for all processes that share it.
+ * Stored offsets gather here, last write wins; publishers move with the commit of their records, which compares before
+ * it sets.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Coordinator, PublisherMark } from '../coordinator/coordinator.ts';

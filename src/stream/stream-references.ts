@@ -12,8 +12,8 @@ export interface StreamReferences {
   cut(nextOffset: number, firstOffset: number): void;
 
   /**
-   * Resolves when `publisher` knows of the reference. Where it is a promise, it always is one, so that those who wait go on
-   * in the order in which they came.
+   * Resolves when `publisher` knows of the reference. Where it is a promise, it always is one, so that those who wait
+   * go on in the order in which they came.
    */
   ready(reference: string): Promise<void> | undefined;
   /** The publisher's latest record as far as it is known here. */

@@ -11,5 +11,7 @@ export const workerFiles: WorkerFiles = {
   pool: new URL('../../workers/pool.worker.js', import.meta.url),
 };
 
-/** Workers inherit none of the process's own flags: `--input-type`, for one, is refused for a file and ends the worker. */
+/**
+ * Workers inherit none of the process's own flags: `--input-type`, for one, is refused for a file and ends the worker.
+ */
 export const WORKER_ARGUMENTS: string[] = [];

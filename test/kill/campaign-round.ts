@@ -1,4 +1,6 @@
-/** One round of a campaign: a process works on a store, is killed, and the store is held against what was acknowledged. */
+/**
+ * One round of a campaign: a process works on a store, is killed, and the store is held against what was acknowledged.
+ */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { cpSync, readdirSync, rmSync } from 'node:fs';

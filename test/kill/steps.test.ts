@@ -1,6 +1,6 @@
 /**
- * Kills at one file operation after the other, until the work is done before the kill comes; in an ordinary run at every
- * seventh one, with `MILLRACE_EVERY_STEP` set at each.
+ * Kills at one file operation after the other, until the work is done before the kill comes; in an ordinary run at
+ * every seventh one, with `MILLRACE_EVERY_STEP` set at each.
  */
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, rmSync } from 'node:fs';

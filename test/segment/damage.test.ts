@@ -5,13 +5,7 @@ import { PAGE_BYTES, viewOf, writeUint64 } from '../../src/base/bytes.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { isMillraceError, type MillraceError } from '../../src/errors/millrace-error.ts';
 import { chunkBody } from '../../src/segment/chunk-reader.ts';
-import {
-  type ExpectedSegment,
-  FOOTER_FIELD,
-  HEADER_FIELD,
-  TAIL_BYTES,
-  TAIL_FIELD,
-} from '../../src/segment/format.ts';
+import { type ExpectedSegment, FOOTER_FIELD, HEADER_FIELD, TAIL_BYTES, TAIL_FIELD } from '../../src/segment/format.ts';
 import { parseSegmentHeader } from '../../src/segment/header.ts';
 import { SegmentReader } from '../../src/segment/reader.ts';
 import { verifySegment } from '../../src/segment/verify.ts';
@@ -99,7 +93,10 @@ describe('damage to a segment', () => {
       damaged.writeUInt8(damaged.readUInt8(position + 30) ^ 1, position + 30);
       const report = await verifySegment(new MemorySource(damaged), EXPECTED);
       assert.equal(report.chunks, footer.chunks - 1);
-      assert.deepEqual(report.problems.map(({ details }) => details.position), [position]);
+      assert.deepEqual(
+        report.problems.map(({ details }) => details.position),
+        [position],
+      );
     }
   });
 

@@ -92,7 +92,11 @@ export function frame(streamId: number, firstOffset: number, values: readonly Ui
   writeInt64(view, FRAME_FIELD.timestamp, timestamp);
   view.setUint32(FRAME_FIELD.recordCount, values.length, true);
   view.setUint32(FRAME_FIELD.offsetSpan, values.length, true);
-  view.setUint32(FRAME_FIELD.userBytes, values.reduce((sum, value) => sum + value.length, 0), true);
+  view.setUint32(
+    FRAME_FIELD.userBytes,
+    values.reduce((sum, value) => sum + value.length, 0),
+    true,
+  );
   view.setUint8(FRAME_FIELD.kind, FRAME_KIND.records);
   let at = FRAME_HEADER_BYTES;
   for (const value of values) {

@@ -84,7 +84,10 @@ describe('the page of the segment format', () => {
   for (const [heading, fields, bytes] of tables) {
     it(`names every field where the code has it: ${heading}`, () => {
       const { positions, end } = tableUnder(heading);
-      assert.deepEqual(positions, Object.values(fields).sort((left, right) => left - right));
+      assert.deepEqual(
+        positions,
+        Object.values(fields).sort((left, right) => left - right),
+      );
       assert.equal(end, bytes);
     });
   }
@@ -109,7 +112,13 @@ describe('the page of the segment format', () => {
     const stated = [...PAGE.matchAll(/xxh64 of \[(\d+), (\d+)\)[^`]*`([0-9a-f]{16})`/g)];
     assert.ok(stated.length >= 4);
     for (const [claim, from, to, sum] of stated) {
-      assert.equal(xxh64(content.subarray(Number(from), Number(to))).toString(16).padStart(16, '0'), sum, claim);
+      assert.equal(
+        xxh64(content.subarray(Number(from), Number(to)))
+          .toString(16)
+          .padStart(16, '0'),
+        sum,
+        claim,
+      );
     }
     const [, keyHash] = /xxh64 of `segments\/example` is `([0-9a-f]{16})`/.exec(PAGE) ?? [];
     assert.equal(xxh64(text('segments/example')).toString(16).padStart(16, '0'), keyHash);

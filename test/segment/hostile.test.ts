@@ -30,9 +30,18 @@ import {
 } from './fixture.ts';
 
 type Write = (view: DataView, at: number) => void;
-const u8 = (value: number): Write => (view, at) => view.setUint8(at, value);
-const u32 = (value: number): Write => (view, at) => view.setUint32(at, value, true);
-const u64 = (value: bigint): Write => (view, at) => view.setBigUint64(at, value, true);
+const u8 =
+  (value: number): Write =>
+  (view, at) =>
+    view.setUint8(at, value);
+const u32 =
+  (value: number): Write =>
+  (view, at) =>
+    view.setUint32(at, value, true);
+const u64 =
+  (value: bigint): Write =>
+  (view, at) =>
+    view.setBigUint64(at, value, true);
 const ALL_ONES = (1n << 64n) - 1n;
 
 describe('a footer that lies', () => {
@@ -208,6 +217,7 @@ describe('a byte range that lies', () => {
       { position: footer.runsEnd, length: 96 },
       { position, length, streamId: 4 },
       { position, length: footer.runsEnd - position, streamId: 3 },
-    ]) await assert.rejects(drain(range), corrupt, JSON.stringify(range));
+    ])
+      await assert.rejects(drain(range), corrupt, JSON.stringify(range));
   });
 });

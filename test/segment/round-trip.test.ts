@@ -96,8 +96,17 @@ async function write(model: readonly ModelRun[]): Promise<Buffer> {
 function assertSame(found: StoredChunk, expected: ChunkInput, streamId: number): void {
   const { header } = found;
   assert.equal(header.streamId, streamId);
-  for (const field of ['type', 'firstOffset', 'offsetSpan', 'recordCount', 'epoch', 'firstTimestamp', 'lastTimestamp',
-    'userBytes'] as const) assert.equal(header[field], expected[field], field);
+  for (const field of [
+    'type',
+    'firstOffset',
+    'offsetSpan',
+    'recordCount',
+    'epoch',
+    'firstTimestamp',
+    'lastTimestamp',
+    'userBytes',
+  ] as const)
+    assert.equal(header[field], expected[field], field);
   assert.equal(Buffer.compare(chunkBody(found), expected.body), 0);
   assert.equal(Buffer.compare(chunkTrailer(found), expected.trailer ?? new Uint8Array(0)), 0);
   assert.equal(found.bytes.length, chunkBytes(header.storedBytes, header.trailerBytes));
@@ -116,8 +125,10 @@ async function check(content: Buffer, model: readonly ModelRun[], readBytes: num
   assert.equal(reader.footer.runs, model.length);
   for (const [index, expected] of model.entries()) {
     const run = reader.footer.run(index);
-    assert.deepEqual([run.streamId, run.firstOffset, run.chunks],
-      [expected.streamId, expected.firstOffset, expected.chunks.length]);
+    assert.deepEqual(
+      [run.streamId, run.firstOffset, run.chunks],
+      [expected.streamId, expected.firstOffset, expected.chunks.length],
+    );
     const { byteOffset: position, byteLength: length, streamId } = run;
     const coordinate = { objectKey: FACTS.objectKey, position, length, streamId, readBytes };
     const throughFooter = await collect(reader.chunks(run, { readBytes }));
@@ -202,7 +213,10 @@ describe('a segment', () => {
         const report = await verifySegment(new MemorySource(await write(model)), EXPECTED);
         assert.deepEqual(report.problems, []);
         assert.equal(report.runs, model.length);
-        assert.equal(report.chunks, model.reduce((sum, run) => sum + run.chunks.length, 0));
+        assert.equal(
+          report.chunks,
+          model.reduce((sum, run) => sum + run.chunks.length, 0),
+        );
       }),
       { numRuns: 60 },
     );
@@ -227,8 +241,9 @@ describe('a segment of unusual shape', () => {
       for (const difference of [-16, -8, 0, 8, 16]) {
         // The second chunk makes the first byte of padding, footer or page fall where the case wants it.
         const trackingBytes = total + difference - fixed - 2 * CHUNK_HEADER_BYTES - 8;
-        const chunks = [trackingChunk(0, text('12345678')), trackingChunk(0, new Uint8Array(trackingBytes))]
-          .map((chunk) => ({ ...chunk, compression: 'none' as const }));
+        const chunks = [trackingChunk(0, text('12345678')), trackingChunk(0, new Uint8Array(trackingBytes))].map(
+          (chunk) => ({ ...chunk, compression: 'none' as const }),
+        );
         const content = await write([{ streamId: 1, firstOffset: 0, chunks }]);
         assert.equal(content.length, difference > 0 ? total + PAGE_BYTES : total);
         await check(content, [{ streamId: 1, firstOffset: 0, chunks }], 1 << 20);
@@ -254,9 +269,12 @@ describe('a segment of unusual shape', () => {
 
   it('may hold a run of very many chunks', async () => {
     const count = 100_000;
-    const chunks = Array.from({ length: count }, (_, index) => trackingChunk(index, new Uint8Array(0), {
-      type: CHUNK_TYPE.records, offsetSpan: 1,
-    }));
+    const chunks = Array.from({ length: count }, (_, index) =>
+      trackingChunk(index, new Uint8Array(0), {
+        type: CHUNK_TYPE.records,
+        offsetSpan: 1,
+      }),
+    );
     const content = await write([{ streamId: 1, firstOffset: 0, chunks }]);
     const { footer } = await SegmentReader.open(new MemorySource(content), EXPECTED);
     const run = footer.run(0);

@@ -117,28 +117,36 @@ describe('the segment writer', () => {
     const { runs } = await writeSegment(async (writer) => {
       writer.beginRun(4, 10);
       await writer.addChunk(trackingChunk(10, text('snap'), { type: CHUNK_TYPE.trackingSnapshot, epoch: 2 }));
-      await writer.addChunk(recordsChunk(4, 10, [text('abc'), text('de')], {
-        firstTimestamp: -7, lastTimestamp: 9, epoch: 3, offsetSpan: 5, trailer: text('0123456789'),
-      }));
+      await writer.addChunk(
+        recordsChunk(4, 10, [text('abc'), text('de')], {
+          firstTimestamp: -7,
+          lastTimestamp: 9,
+          epoch: 3,
+          offsetSpan: 5,
+          trailer: text('0123456789'),
+        }),
+      );
       writer.endRun({ records: 1, tracking: 2 });
     });
-    assert.deepEqual(runs, [{
-      streamId: 4,
-      firstOffset: 10,
-      nextOffset: 15,
-      records: 2,
-      userBytes: 5,
-      trackingBytes: CHUNK_HEADER_BYTES + 8 + 10,
-      firstTimestamp: -7,
-      lastTimestamp: 9,
-      epoch: 3,
-      byteOffset: SEGMENT_HEADER_BYTES,
-      byteLength: runs[0]?.byteLength,
-      chunks: 2,
-      relative: false,
-      dead: { records: 1, tracking: 2 },
-      firstChunk: 0,
-    }]);
+    assert.deepEqual(runs, [
+      {
+        streamId: 4,
+        firstOffset: 10,
+        nextOffset: 15,
+        records: 2,
+        userBytes: 5,
+        trackingBytes: CHUNK_HEADER_BYTES + 8 + 10,
+        firstTimestamp: -7,
+        lastTimestamp: 9,
+        epoch: 3,
+        byteOffset: SEGMENT_HEADER_BYTES,
+        byteLength: runs[0]?.byteLength,
+        chunks: 2,
+        relative: false,
+        dead: { records: 1, tracking: 2 },
+        firstChunk: 0,
+      },
+    ]);
   });
 
   it('hands out tracking wherever its chunk keeps it', async () => {
@@ -151,7 +159,10 @@ describe('the segment writer', () => {
     });
     const reader = await SegmentReader.open(new MemorySource(content), EXPECTED);
     const tracking = await Promise.all([0, 1, 2].map(async (index) => chunkTracking(await reader.chunk(index))));
-    assert.deepEqual(tracking.map((bytes) => Buffer.from(bytes).toString()), ['delta '.repeat(30), 'trailer', '']);
+    assert.deepEqual(
+      tracking.map((bytes) => Buffer.from(bytes).toString()),
+      ['delta '.repeat(30), 'trailer', ''],
+    );
   });
 
   it('writes an empty segment that opens', async () => {
@@ -168,44 +179,71 @@ describe('the segment writer refuses', () => {
 
   const refusals: readonly (readonly [name: string, misuse: (writer: SegmentWriter) => Promise<unknown>])[] = [
     ['a chunk outside a run', (writer) => writer.addChunk(recordsChunk(1, 0, [text('x')]))],
-    ['a run without chunks', async (writer) => {
-      writer.beginRun(1, 0);
-      writer.endRun();
-    }],
-    ['to finish inside a run', async (writer) => {
-      writer.beginRun(1, 0);
-      await writer.finish();
-    }],
-    ['a gap in a run', async (writer) => {
-      writer.beginRun(1, 0);
-      await writer.addChunk(recordsChunk(1, 1, [text('x')]));
-    }],
-    ['streams that go back', async (writer) => {
-      await addRun(writer, 5, 0);
-      writer.beginRun(4, 0);
-    }],
-    ['offsets that go back', async (writer) => {
-      await addRun(writer, 5, 7);
-      writer.beginRun(5, 7);
-    }],
-    ['a second relative run of a stream', async (writer) => {
-      await addRun(writer, 5, 0, true);
-      writer.beginRun(5, 0, { relative: true });
-    }],
+    [
+      'a run without chunks',
+      async (writer) => {
+        writer.beginRun(1, 0);
+        writer.endRun();
+      },
+    ],
+    [
+      'to finish inside a run',
+      async (writer) => {
+        writer.beginRun(1, 0);
+        await writer.finish();
+      },
+    ],
+    [
+      'a gap in a run',
+      async (writer) => {
+        writer.beginRun(1, 0);
+        await writer.addChunk(recordsChunk(1, 1, [text('x')]));
+      },
+    ],
+    [
+      'streams that go back',
+      async (writer) => {
+        await addRun(writer, 5, 0);
+        writer.beginRun(4, 0);
+      },
+    ],
+    [
+      'offsets that go back',
+      async (writer) => {
+        await addRun(writer, 5, 7);
+        writer.beginRun(5, 7);
+      },
+    ],
+    [
+      'a second relative run of a stream',
+      async (writer) => {
+        await addRun(writer, 5, 0, true);
+        writer.beginRun(5, 0, { relative: true });
+      },
+    ],
     ['a relative run that does not count from 0', async (writer) => writer.beginRun(5, 1, { relative: true })],
-    ['offsets in a tracking chunk', async (writer) => {
-      writer.beginRun(1, 0);
-      await writer.addChunk(trackingChunk(0, text('x'), { offsetSpan: 1 }));
-    }],
-    ['more records than offsets', async (writer) => {
-      writer.beginRun(1, 0);
-      await writer.addChunk(recordsChunk(1, 0, [text('x'), text('y')], { offsetSpan: 1 }));
-    }],
-    ['a second call before the first has ended', async (writer) => {
-      writer.beginRun(1, 0);
-      const large = [noise(3 * OUTPUT_BUFFER_BYTES)];
-      await Promise.all([0, 1].map((offset) => writer.addChunk(recordsChunk(1, offset, large))));
-    }],
+    [
+      'offsets in a tracking chunk',
+      async (writer) => {
+        writer.beginRun(1, 0);
+        await writer.addChunk(trackingChunk(0, text('x'), { offsetSpan: 1 }));
+      },
+    ],
+    [
+      'more records than offsets',
+      async (writer) => {
+        writer.beginRun(1, 0);
+        await writer.addChunk(recordsChunk(1, 0, [text('x'), text('y')], { offsetSpan: 1 }));
+      },
+    ],
+    [
+      'a second call before the first has ended',
+      async (writer) => {
+        writer.beginRun(1, 0);
+        const large = [noise(3 * OUTPUT_BUFFER_BYTES)];
+        await Promise.all([0, 1].map((offset) => writer.addChunk(recordsChunk(1, offset, large))));
+      },
+    ],
   ];
   for (const [name, misuse] of refusals) {
     it(name, async () => {

@@ -52,7 +52,9 @@ test('a disk that fills up stops appends, loses nothing, and goes on once there 
   const large = Array.from({ length: 40 }, (_, index) =>
     `${index}`.padEnd(5_000, String.fromCharCode(97 + (index % 26))),
   );
-  const outcomes = await child.call('append', 'b', large).catch((error: { code?: string }) => [{ code: error.code }]);
+  const outcomes = await child
+    .call('append', 'b', large)
+    .catch((error: unknown) => [{ code: (error as { code?: string }).code }]);
   const acknowledged = outcomes.filter((outcome) => 'offset' in outcome).length;
   assert.ok(acknowledged < large.length);
   for (const outcome of outcomes.slice(acknowledged)) assert.deepEqual(outcome, { code: 'ERR_MILLRACE_DISK_FULL' });

@@ -179,7 +179,9 @@ test('publishers of more streams than a slot has room for survive openings from 
   }
 });
 
-/** Starts the publishing process, and kills it after some answers; returns the highest id answered for each publisher. */
+/**
+ * Starts the publishing process, and kills it after some answers; returns the highest id answered for each publisher.
+ */
 async function publishUntilKilled(
   dir: string,
   seed: number,

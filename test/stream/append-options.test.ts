@@ -8,13 +8,19 @@ const isInvalid = (message: RegExp) => (error: unknown) =>
   isMillraceError(error, 'ERR_MILLRACE_INVALID_ARGUMENT') && message.test(error.message);
 
 test('a misspelt append option is refused, so that no key is lost in silence', () => {
-  assert.throws(() => {
-    checkAppendOptions({ keey: 'k' } as never);
-  }, isInvalid(/no append option keey/));
+  assert.throws(
+    () => {
+      checkAppendOptions({ keey: 'k' } as never);
+    },
+    isInvalid(/no append option keey/),
+  );
   for (const wrong of ['key', null, 5]) {
-    assert.throws(() => {
-      checkAppendOptions(wrong as never);
-    }, isInvalid(/options of an append are an object/));
+    assert.throws(
+      () => {
+        checkAppendOptions(wrong as never);
+      },
+      isInvalid(/options of an append are an object/),
+    );
   }
   checkAppendOptions({ key: 'k', timestamp: 5 });
   checkAppendOptions(undefined);

@@ -1,4 +1,6 @@
-/** Stored offsets of a stream without a WAL: none is lost to an outage, and each refusal reaches whoever it is about. */
+/**
+ * Stored offsets of a stream without a WAL: none is lost to an outage, and each refusal reaches whoever it is about.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';

@@ -64,9 +64,9 @@ test('options that mean nothing are refused by name, and the stream is neither m
   const stream = await store.stream('existing');
   for (const [options, mention] of wrong) {
     const refused = coded('ERR_MILLRACE_INVALID_ARGUMENT', mention);
-    await assert.rejects(store.stream('new', options as StreamOptions), refused);
-    await assert.rejects(store.stream('existing', options as StreamOptions), refused);
-    await assert.rejects(stream.configure(options as StreamOptions), refused);
+    await assert.rejects(store.stream('new', options), refused);
+    await assert.rejects(store.stream('existing', options), refused);
+    await assert.rejects(stream.configure(options), refused);
   }
   for (const options of [null, 5, 'lz4']) {
     const refused = coded('ERR_MILLRACE_INVALID_ARGUMENT', 'options');

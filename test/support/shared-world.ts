@@ -49,8 +49,8 @@ export class WriterProcess {
 }
 
 /**
- * The values of a stream by offset. Checks that offsets are dense, that every acknowledged record lies where it was said
- * to lie, and that the records of each process are in the order in which it appended them, each once.
+ * The values of a stream by offset. Checks that offsets are dense, that every acknowledged record lies where it was
+ * said to lie, and that the records of each process are in the order in which it appended them, each once.
  */
 export async function checkStream(store: Store, name: string, writers: readonly WriterProcess[]): Promise<string[]> {
   const records = await collect((await store.stream(name)).read());

@@ -1,6 +1,6 @@
 /**
- * A process that appends to streams of a shared store. Its argument is a `SharedWriterTask` as JSON. It prints a line for
- * each acknowledged record (`stream index offset`), and `done` at the end.
+ * A process that appends to streams of a shared store. Its argument is a `SharedWriterTask` as JSON. It prints a line
+ * for each acknowledged record (`stream index offset`), and `done` at the end.
  */
 import { open } from '../../src/index.ts';
 import { postgres, type PostgresOptions } from '../../src/postgres.ts';

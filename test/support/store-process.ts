@@ -62,7 +62,7 @@ export class StoreProcess {
   /** Starts a process, which has no store open yet. It is killed when the test ends. */
   static async start(t: TestContext, options: StoreProcessOptions = {}): Promise<StoreProcess> {
     const { wrapper = [], user, environment } = options;
-    const [program = process.execPath, ...args] = [...wrapper, process.execPath, CHILD];
+    const [program, ...args] = [...wrapper, process.execPath, CHILD];
     const child = spawn(program, args, {
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       serialization: 'advanced',

@@ -86,7 +86,9 @@ export function coded(code: ErrorCode, ...mentions: (string | RegExp)[]): (error
   };
 }
 
-/** Every file and folder below `root` with its size and time of change: equal before and after when nothing was written. */
+/**
+ * Every file and folder below `root` with its size and time of change: equal before and after when nothing was written.
+ */
 export function listing(root: string): string[] {
   const entries: string[] = [];
   const visit = (path: string, name: string): void => {

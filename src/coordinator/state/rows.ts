@@ -84,8 +84,8 @@ export interface ObjectRow {
   firstRun: number;
   lastRun: number;
   /**
-   * First offsets that the commit answered, `ANSWER_DELETED` for runs of deleted streams and `ANSWER_REFUSED` for refused
-   * ones; `undefined` when it answered what was asked, so that the usual case keeps nothing.
+   * First offsets that the commit answered, `ANSWER_DELETED` for runs of deleted streams and `ANSWER_REFUSED` for
+   * refused ones; `undefined` when it answered what was asked, so that the usual case keeps nothing.
    */
   answer: readonly number[] | undefined;
 }
