@@ -1,9 +1,11 @@
 /** Retention: what is kept, when it goes, and what readers see of it. */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
-import { type Retention, type Store, type Stream } from '../../src/index.ts';
+import { open, type Retention, type Store, type Stream } from '../../src/index.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { coded, collect, numbered, openStore, SMALL_WAL, StoreFolder, texts } from '../support/test-store.ts';
 
 const HOUR = 3_600_000;
@@ -229,11 +231,9 @@ test('info counts exactly after any mixture of appends, flushes, trims and limit
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
-      const cleanups: (() => Promise<void>)[] = [];
-      const store = await openStore({ after: (done: () => Promise<void>) => cleanups.push(done) } as never, {
-        wal: { ...SMALL_WAL, slots: 4 },
-        compaction: false,
-      });
+      const directory = temporaryDirectory();
+      const wal = { ...SMALL_WAL, slots: 4 };
+      const store = await open({ dir: join(directory.path, 'store'), wal, compaction: false });
       try {
         const stream = await store.stream('a');
         const bytes: number[] = [];
@@ -253,7 +253,8 @@ test('info counts exactly after any mixture of appends, flushes, trims and limit
           assert.ok(userBytes >= kept, 'of a run that is cut, all bytes count');
         }
       } finally {
-        for (const done of cleanups) await done();
+        await store.close();
+        directory.remove();
       }
     }),
     { numRuns: 15 },
