@@ -1,6 +1,6 @@
 /**
- * `millrace/objects`: for those who bring an object store of their own. The interface to implement, a store in memory to
- * compare with, and the decorators that millrace puts around stores.
+ * `millrace/objects`: for those who bring an object store of their own. The interface to implement, a store in memory
+ * to compare with, and the decorators that millrace puts around stores.
  */
 export type {
   ObjectEntry,

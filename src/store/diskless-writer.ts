@@ -190,7 +190,8 @@ function refused(streamId: number): MillraceError {
   return new MillraceError(
     'ERR_MILLRACE_CONFLICT',
     `appends to stream ${streamId} were refused: a publisher among them has published elsewhere meanwhile. Of a ` +
-      'group that is spread over several objects, records in earlier ones may be appended, those from here on are not: ' +
+      'group that is spread over several objects, records in earlier ones may be appended, those from here on ' +
+      'are not: ' +
       'send all of them again, and what is appended by now is answered as duplicate',
     { details: { streamId } },
   );

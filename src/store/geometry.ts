@@ -21,7 +21,8 @@ export function recordBytesMax({ maxRecordBytes: given, diskless }: Settings, { 
   if (given === undefined) return Math.min(RECORD_BYTES_DEFAULT, most);
   if (given <= most) return given;
   throw invalid(
-    `option maxRecordBytes ${given} is at most ${most} with ${diskless === undefined ? 'wal' : 'diskless'}.slotBytes ${slotBytes}: raise that too`,
+    `option maxRecordBytes ${given} is at most ${most} with ` +
+      `${diskless === undefined ? 'wal' : 'diskless'}.slotBytes ${slotBytes}: raise that too`,
   );
 }
 

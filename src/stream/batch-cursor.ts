@@ -191,7 +191,8 @@ function skipTrimmed(target: CursorTarget, offset: number, firstOffset: number, 
   if (options.onTrimmed !== 'skip') {
     throw new MillraceError(
       'ERR_MILLRACE_OFFSET_OUT_OF_RANGE',
-      `${target.name}: offset ${offset} was removed, the stream starts at ${firstOffset}: read from there, or with onTrimmed: 'skip'`,
+      `${target.name}: offset ${offset} was removed, the stream starts at ${firstOffset}: ` +
+        "read from there, or with onTrimmed: 'skip'",
       { details: { stream: target.name, offset, firstOffset } },
     );
   }

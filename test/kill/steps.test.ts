@@ -65,8 +65,8 @@ async function killAtEach(t: TestContext, work: Work, begin: (folder: StoreFolde
     const told = { ...atBeginning };
     const done = await work(child, folder.dir, told).then(
       () => true,
-      (error: { code?: string }) => {
-        assert.equal(error.code, 'ENDED');
+      (error: unknown) => {
+        assert.equal((error as { code?: string }).code, 'ENDED');
         return false;
       },
     );

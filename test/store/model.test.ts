@@ -154,7 +154,7 @@ class Run {
 
 /** Waits until no flush is under way. */
 async function settled(store: Store): Promise<void> {
-  while (((await store.stats()).flush?.waiting ?? 0) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  while ((store.stats().flush?.waiting ?? 0) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 test('any history of a store reads as plain lists would, before and after kills', { timeout: 180_000 }, async (t) => {
