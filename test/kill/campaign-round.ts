@@ -10,6 +10,7 @@ import type { Random } from '../../src/base/random.ts';
 import { open, type WalOptions } from '../../src/index.ts';
 import { Faults, type FaultRule, whyNoShim } from '../support/fault-shim.ts';
 import type { Task } from './child.ts';
+import type { CuttableDisk } from './cuttable-disk.ts';
 import type { Content, Expectation } from './expectation.ts';
 import { REPORT_DESCRIPTOR, ReportReader } from './reports.ts';
 
@@ -26,7 +27,13 @@ const GEOMETRIES: readonly WalOptions[] = [
 ];
 
 /** When a process is killed. */
-type Moment = { readonly rule: FaultRule } | { readonly afterOpen: boolean; readonly milliseconds: number };
+type Moment = { readonly rule: FaultRule } | TimedMoment;
+
+interface TimedMoment {
+  /** Counted from the opening of the store, or from the start of the process. */
+  readonly afterOpen: boolean;
+  readonly milliseconds: number;
+}
 
 export interface RoundOptions {
   /** Where the store is; made by the first round. */
@@ -35,6 +42,8 @@ export interface RoundOptions {
   readonly scratch: string;
   readonly random: Random;
   readonly expectation: Expectation;
+  /** The disk that the store is on: then its power is cut, and the process killed after that. */
+  readonly disk?: CuttableDisk;
 }
 
 /** Throws an assertion error when the store is not what it has to be. */
@@ -42,7 +51,10 @@ export async function killRound(options: RoundOptions): Promise<void> {
   const { dir, scratch, random, expectation } = options;
   // Now and then the next process wants another ring.
   const wal = { ...(random.below(5) === 0 ? GEOMETRIES[random.below(GEOMETRIES.length)] : {}), flushInterval: 20 };
-  await workUntilKilled(options, wal, momentOf(random));
+  const { disk } = options;
+  await workUntilKilled(options, wal, disk === undefined ? momentOf(random) : timedMoment(random));
+  disk?.unmount();
+  disk?.mount();
   const copy = join(scratch, 'copy');
   const copied = random.below(3) === 0;
   if (copied) cpSync(dir, copy, { recursive: true });
@@ -59,6 +71,10 @@ function momentOf(random: Random): Moment {
     const first = 1 + random.below(operation === 'write' ? OPERATIONS_MAX : OPERATIONS_MAX / 10);
     return { rule: { operation, path: '/', first, action: random.below(2) === 0 ? 'kill' : 'kill-after' } };
   }
+  return timedMoment(random);
+}
+
+function timedMoment(random: Random): TimedMoment {
   return { afterOpen: random.below(5) > 0, milliseconds: random.below(WORK_MAX) };
 }
 
@@ -69,10 +85,13 @@ function workUntilKilled(options: RoundOptions, wal: WalOptions, moment: Moment)
   const faults = 'rule' in moment ? new Faults(dir, scratch) : undefined;
   if (faults !== undefined && 'rule' in moment) faults.arm(moment.rule);
   const child = spawn(process.execPath, ['--enable-source-maps', CHILD, JSON.stringify(task)], {
-    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
+    stdio: ['ignore', 'inherit', options.disk === undefined ? 'inherit' : 'ignore', 'pipe'],
     env: { ...process.env, ...faults?.environment, MILLRACE_FAULT_LOG: '' },
   });
+  let killed = false;
   const kill = (): void => {
+    killed = true;
+    options.disk?.cut();
     child.kill('SIGKILL');
   };
   // A rule may name an operation that never comes.
@@ -95,7 +114,8 @@ function workUntilKilled(options: RoundOptions, wal: WalOptions, moment: Moment)
     // `close` comes after the last report was read: what was on its way at the kill counts.
     child.once('close', (code, signal) => {
       clearTimeout(timer);
-      if (signal === 'SIGKILL') resolve();
+      // Between the power cut and the kill it may have met the dead disk, and ended by itself.
+      if (killed || signal === 'SIGKILL') resolve();
       else reject(new Error(`the process ended by itself with ${code ?? signal ?? 'nothing'}`));
     });
   });

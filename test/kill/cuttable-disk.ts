@@ -1,0 +1,56 @@
+/** A file system in an image file whose power can be cut. Needs root, loop devices and a C compiler. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { hasProgram } from '../support/child-processes.ts';
+
+const SOURCE: string = join(import.meta.dirname, '..', '..', '..', 'test', 'kill', 'power-cut.c');
+const IMAGE_MIB = 256;
+
+export type FileSystemName = 'ext4' | 'xfs';
+
+/** Why there can be none here; `undefined` when there can. */
+export function whyNoCuttableDisk(name: FileSystemName): string | undefined {
+  if (process.getuid?.() !== 0) return 'only root may mount an image';
+  const missing = ['cc', `mkfs.${name}`, 'mount', 'umount'].find((program) => !hasProgram(program));
+  return missing === undefined ? undefined : `there is no ${missing}`;
+}
+
+export class CuttableDisk {
+  /** Where the file system is mounted. */
+  readonly path: string;
+  readonly #image: string;
+  readonly #cutter: string;
+  #mounted = false;
+
+  constructor(directory: string, name: FileSystemName) {
+    this.path = join(directory, 'disk');
+    this.#image = join(directory, 'image');
+    this.#cutter = join(directory, 'power-cut');
+    mkdirSync(this.path);
+    run('cc', '-o', this.#cutter, SOURCE);
+    run('truncate', '-s', `${name === 'xfs' ? 2 * IMAGE_MIB : IMAGE_MIB}M`, this.#image);
+    run(`mkfs.${name}`, '-q', this.#image);
+    this.mount();
+  }
+
+  mount(): void {
+    run('mount', '-o', 'loop', this.#image, this.path);
+    this.#mounted = true;
+  }
+
+  /** From now on nothing reaches the disk, whoever goes on writing. */
+  cut(): void {
+    run(this.#cutter, this.path);
+  }
+
+  unmount(): void {
+    if (this.#mounted) run('umount', this.path);
+    this.#mounted = false;
+  }
+}
+
+function run(program: string, ...args: string[]): void {
+  const { status, stderr, error } = spawnSync(program, args);
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${error?.message ?? stderr.toString()}`);
+}
