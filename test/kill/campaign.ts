@@ -1,7 +1,7 @@
 /**
  * `npm run test:kill -- [--seed <number>] [--seconds <number>] [--power ext4|xfs]`: kills processes that write to a
- * store for as long as wanted, and checks after each kill. With `--power` the store is on a disk of its own whose power is
- * cut at each kill. Prints the seed, which repeats the choices, though not the machine's timing.
+ * store for as long as wanted, and checks after each kill. With `--power` the store is on a disk of its own whose power
+ * is cut at each kill. Prints the seed, which repeats the choices, though not the machine's timing.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
