@@ -8,17 +8,12 @@ import type { Clock } from '../base/clock.ts';
 import type { PublisherMark } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { REFERENCES_MAX, TRACKING_FRAME_BYTES_MAX } from '../limits/limits.ts';
-import {
-  encodeTracking,
-  TRACKING_ENTRY,
-  trackingBytes,
-  type TrackingEntry,
-  trackingEntryBytes,
-} from '../record/tracking-format.ts';
+import { encodeTracking, TRACKING_ENTRY, trackingBytes, type TrackingEntry } from '../record/tracking-format.ts';
 import { frameContent, trackingFrameBytes } from '../record/tracking-frames.ts';
 import type { TrackingState } from '../record/tracking-state.ts';
 import type { WritableStreamState } from './frame-appender.ts';
 import type { TrackingSource } from './lane.ts';
+import { PendingOffsets } from './pending-offsets.ts';
 import type { TrackingDebt } from './tracking-loader.ts';
 import { RecentBytes, TRACKING_MIN_INTERVAL, type TrackingSettings, waitBeforeDelta } from './tracking-policy.ts';
 import type { StreamReferences } from './stream-references.ts';
@@ -52,8 +47,7 @@ export class StreamTracker implements StreamReferences {
   readonly #host: TrackerHost;
   readonly #recent: RecentBytes;
   readonly #unsnapshotted: UnsnapshottedTracking;
-  /** Stored and not in the log yet; `undefined` means removed. */
-  readonly #pending = new Map<string, number | undefined>();
+  readonly #pending = new PendingOffsets();
   /** When the oldest of `#pending` was stored. */
   #pendingSince = 0;
   /** Consumers of `state` and `#pending` together. */
@@ -217,7 +211,7 @@ export class StreamTracker implements StreamReferences {
   #waitBeforeDelta(): number {
     const now = this.#host.clock.monotonic();
     this.#count(now);
-    const bytes = trackingFrameBytes(trackingBytes(this.#pendingEntries()));
+    const bytes = trackingFrameBytes(this.#pending.bytes);
     return waitBeforeDelta(this.#recent, this.#host.settings, now, now - this.#lastDeltaAt, bytes);
   }
 
@@ -227,7 +221,7 @@ export class StreamTracker implements StreamReferences {
     let frames = 0;
     return {
       next: () => {
-        taken = this.#firstPending();
+        taken = this.#pending.first(TRACKING_FRAME_BYTES_MAX);
         if (taken.length > 0) return frameContent(taken);
         if (frames > 0) this.#deltaWritten();
         this.#turn = undefined;
@@ -251,25 +245,6 @@ export class StreamTracker implements StreamReferences {
     this.#interval = now - this.#pendingSince;
     this.#lastDeltaAt = now;
     this.#deltas += 1;
-  }
-
-  /** As many pending entries as fit one frame. */
-  #firstPending(): TrackingEntry[] {
-    const entries: TrackingEntry[] = [];
-    let bytes = 0;
-    for (const entry of this.#pendingEntries()) {
-      bytes += trackingEntryBytes(entry);
-      if (bytes > TRACKING_FRAME_BYTES_MAX) break;
-      entries.push(entry);
-    }
-    return entries;
-  }
-
-  *#pendingEntries(): Generator<TrackingEntry> {
-    for (const [reference, offset] of this.#pending) {
-      if (offset === undefined) yield { type: TRACKING_ENTRY.offsetRemoved, reference };
-      else yield { type: TRACKING_ENTRY.offset, reference, offset };
-    }
   }
 
   /** Takes over what the lane has written of the stream. */
