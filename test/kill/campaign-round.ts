@@ -12,7 +12,7 @@ import { Faults, type FaultRule, whyNoShim } from '../support/fault-shim.ts';
 import type { Task } from './child.ts';
 import type { CuttableDisk } from './cuttable-disk.ts';
 import type { Content, Expectation } from './expectation.ts';
-import { REPORT_DESCRIPTOR, ReportReader } from './reports.ts';
+import { monotonicNow, REPORT_DESCRIPTOR, ReportReader, type TimedReport } from './reports.ts';
 
 const CHILD: string = join(import.meta.dirname, 'child.js');
 const STREAMS: readonly string[] = Array.from({ length: 12 }, (_, index) => `stream-${index}`);
@@ -88,10 +88,9 @@ function workUntilKilled(options: RoundOptions, wal: WalOptions, moment: Moment)
     stdio: ['ignore', 'inherit', options.disk === undefined ? 'inherit' : 'ignore', 'pipe'],
     env: { ...process.env, ...faults?.environment, MILLRACE_FAULT_LOG: '' },
   });
-  let killed = false;
+  let killedAt: number | undefined;
   const kill = (): void => {
-    killed = true;
-    options.disk?.cut();
+    killedAt = options.disk?.cut() ?? monotonicNow();
     child.kill('SIGKILL');
   };
   // A rule may name an operation that never comes.
@@ -102,11 +101,13 @@ function workUntilKilled(options: RoundOptions, wal: WalOptions, moment: Moment)
   };
   if ('milliseconds' in moment && !moment.afterOpen) wait(moment.milliseconds);
   const reader = new ReportReader();
-  const reports = child.stdio[REPORT_DESCRIPTOR] as Readable;
-  reports.setEncoding('utf8').on('data', (text: string) => {
+  const reports: TimedReport[] = [];
+  const pipe = child.stdio[REPORT_DESCRIPTOR] as Readable;
+  pipe.setEncoding('utf8').on('data', (text: string) => {
     for (const report of reader.push(text)) {
-      if (report.type === 'open') wait('milliseconds' in moment ? moment.milliseconds : 4 * WORK_MAX);
-      expectation.add(report);
+      if (report.type === 'open' && killedAt === undefined)
+        wait('milliseconds' in moment ? moment.milliseconds : 4 * WORK_MAX);
+      reports.push(report);
     }
   });
   return new Promise((resolve, reject) => {
@@ -114,8 +115,11 @@ function workUntilKilled(options: RoundOptions, wal: WalOptions, moment: Moment)
     // `close` comes after the last report was read: what was on its way at the kill counts.
     child.once('close', (code, signal) => {
       clearTimeout(timer);
-      // Between the power cut and the kill it may have met the dead disk, and ended by itself.
-      if (killed || signal === 'SIGKILL') resolve();
+      // Of a kill everything counts; of a power cut what was told before it.
+      const end = options.disk === undefined ? Infinity : (killedAt ?? 0);
+      for (const report of reports) if (report.at < end) expectation.add(report);
+      // Between a power cut and the kill the process may have met the dead disk, and ended by itself.
+      if (killedAt !== undefined || signal === 'SIGKILL') resolve();
       else reject(new Error(`the process ended by itself with ${code ?? signal ?? 'nothing'}`));
     });
   });

@@ -1,11 +1,12 @@
 /** A file system in an image file whose power can be cut. Needs root, loop devices and a C compiler. */
 import { spawnSync } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { hasProgram } from '../support/child-processes.ts';
 
 const SOURCE: string = join(import.meta.dirname, '..', '..', '..', 'test', 'kill', 'power-cut.c');
 const IMAGE_MIB = 256;
+const MOUNT_ATTEMPTS = 100;
 
 export type FileSystemName = 'ext4' | 'xfs';
 
@@ -34,14 +35,33 @@ export class CuttableDisk {
     this.mount();
   }
 
+  /**
+   * Mounts it again. Where another process has taken its own view of all mounts meanwhile, the dead file system lives on
+   * until that ends, and would be mounted once more.
+   */
   mount(): void {
-    run('mount', '-o', 'loop', this.#image, this.path);
-    this.#mounted = true;
+    for (let attempt = 0; attempt < MOUNT_ATTEMPTS; attempt += 1) {
+      run('mount', '-o', 'loop', this.#image, this.path);
+      this.#mounted = true;
+      if (this.#isAlive()) return;
+      this.unmount();
+      run('sleep', '0.2');
+    }
+    throw new Error(`${this.path}: the file system that was cut is still mounted elsewhere`);
   }
 
-  /** From now on nothing reaches the disk, whoever goes on writing. */
-  cut(): void {
-    run(this.#cutter, this.path);
+  #isAlive(): boolean {
+    try {
+      writeFileSync(join(this.path, 'alive'), '');
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** From now on nothing reaches the disk, whoever goes on writing. Returns when that was: see `monotonicNow`. */
+  cut(): number {
+    return Number(run(this.#cutter, this.path));
   }
 
   unmount(): void {
@@ -50,7 +70,8 @@ export class CuttableDisk {
   }
 }
 
-function run(program: string, ...args: string[]): void {
-  const { status, stderr, error } = spawnSync(program, args);
-  if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${error?.message ?? stderr.toString()}`);
+function run(program: string, ...args: string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${error?.message ?? stderr}`);
+  return stdout;
 }

@@ -34,9 +34,17 @@ export type Report =
   | ({ readonly type: 'trimming' } & Trim)
   | ({ readonly type: 'trimmed' } & Trim);
 
+/** A report, and when it was made: see `monotonicNow`. */
+export type TimedReport = Report & { readonly at: number };
+
+/** Milliseconds on a clock that all processes of the machine share. */
+export function monotonicNow(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
 /** Blocking, so that nothing is done on the strength of an answer that the parent was not told of. */
 export function report(message: Report): void {
-  const line = Buffer.from(`${JSON.stringify(message)}\n`);
+  const line = Buffer.from(`${JSON.stringify({ ...message, at: monotonicNow() })}\n`);
   for (let done = 0; done < line.length;) {
     try {
       done += writeSync(REPORT_DESCRIPTOR, line, done);
@@ -50,9 +58,9 @@ export function report(message: Report): void {
 export class ReportReader {
   #rest = '';
 
-  push(text: string): Report[] {
+  push(text: string): TimedReport[] {
     const lines = (this.#rest + text).split('\n');
     this.#rest = lines.pop() ?? '';
-    return lines.map((line) => JSON.parse(line) as Report);
+    return lines.map((line) => JSON.parse(line) as TimedReport);
   }
 }
