@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { cpSync, readdirSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Random } from '../../src/base/random.ts';
@@ -56,7 +56,8 @@ export async function killRound(options: RoundOptions): Promise<void> {
   disk?.unmount();
   disk?.mount();
   const copy = join(scratch, 'copy');
-  const copied = random.below(3) === 0;
+  // The first process may have been killed before it made anything.
+  const copied = random.below(3) === 0 && existsSync(dir);
   if (copied) cpSync(dir, copy, { recursive: true });
   const found = await checkStore(dir, expectation);
   if (!copied) return;
