@@ -36,7 +36,8 @@ export class CuttableDisk {
   }
 
   /**
-   * Mounts it again. Where another process has taken its own view of all mounts meanwhile, the dead file system lives on
+   * Mounts it again. Where another process has taken its own view of all mounts meanwhile, the dead file system lives
+   * on
    * until that ends, and would be mounted once more.
    */
   mount(): void {
