@@ -4,10 +4,14 @@ import { isSystemError } from '../base/node-file-system.ts';
 import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 
 export function objectNotFound(key: string, place: string, cause?: unknown): MillraceError {
-  return new MillraceError('ERR_MILLRACE_OBJECT_NOT_FOUND', `object ${key} is not in ${place}`, {
-    details: { key },
-    cause,
-  });
+  return new MillraceError(
+    'ERR_MILLRACE_OBJECT_NOT_FOUND',
+    `object ${key} is not in ${place}: restore it from a backup`,
+    {
+      details: { key },
+      cause,
+    },
+  );
 }
 
 export function objectExists(key: string, place: string): MillraceError {
@@ -22,7 +26,7 @@ export function objectExists(key: string, place: string): MillraceError {
 export function objectEndsEarly(key: string, position: number, length: number, bytes: number): MillraceError {
   return new MillraceError(
     'ERR_MILLRACE_SEGMENT_CORRUPT',
-    `object ${key} ends at ${bytes}, inside the range [${position}, ${position + length}): it was cut short`,
+    `object ${key} ends at ${bytes}, inside the range [${position}, ${position + length}): it was cut short, restore it from a backup`,
     { details: { key, position, length, bytes } },
   );
 }
@@ -30,10 +34,14 @@ export function objectEndsEarly(key: string, position: number, length: number, b
 /** The coded form of whatever stopped a read. */
 export function readFailed(key: string, place: string, cause: unknown): Error {
   if (isMillraceError(cause) || cause instanceof AssertionError) return cause;
-  return new MillraceError('ERR_MILLRACE_READ_FAILED', `object ${key} cannot be read from ${place}`, {
-    details: { key },
-    cause,
-  });
+  return new MillraceError(
+    'ERR_MILLRACE_READ_FAILED',
+    `object ${key} cannot be read from ${place}: ${reasonOf(cause)}: try again, or check the disk`,
+    {
+      details: { key },
+      cause,
+    },
+  );
 }
 
 /**
@@ -43,7 +51,8 @@ export function readFailed(key: string, place: string, cause: unknown): Error {
 export function writeFailed(path: string, cause: unknown): Error {
   if (isMillraceError(cause) || cause instanceof AssertionError) return cause;
   if (isSystemError(cause, 'ENOSPC', 'EDQUOT')) return diskFull(path, cause);
-  return new MillraceError('ERR_MILLRACE_WRITE_FAILED', `writing ${path} failed`, { details: { path }, cause });
+  const message = `${path}: ${reasonOf(cause)}: check the disk, then open the store again`;
+  return new MillraceError('ERR_MILLRACE_WRITE_FAILED', message, { details: { path }, cause });
 }
 
 export function diskFull(path: string, cause?: unknown): MillraceError {
@@ -84,4 +93,8 @@ export function checkRange(position: number, length: number): void {
     'ERR_MILLRACE_INVALID_ARGUMENT',
     `position ${position} and length ${length} do not make a range of an object`,
   );
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
 }
