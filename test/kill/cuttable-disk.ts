@@ -37,8 +37,7 @@ export class CuttableDisk {
 
   /**
    * Mounts it again. Where another process has taken its own view of all mounts meanwhile, the dead file system lives
-   * on
-   * until that ends, and would be mounted once more.
+   * on until that ends, and would be mounted once more.
    */
   mount(): void {
     for (let attempt = 0; attempt < MOUNT_ATTEMPTS; attempt += 1) {
