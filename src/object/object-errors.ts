@@ -26,7 +26,8 @@ export function objectExists(key: string, place: string): MillraceError {
 export function objectEndsEarly(key: string, position: number, length: number, bytes: number): MillraceError {
   return new MillraceError(
     'ERR_MILLRACE_SEGMENT_CORRUPT',
-    `object ${key} ends at ${bytes}, inside the range [${position}, ${position + length}): it was cut short, restore it from a backup`,
+    `object ${key} ends at ${bytes}, inside the range [${position}, ${position + length}): ` +
+      'it was cut short, restore it from a backup',
     { details: { key, position, length, bytes } },
   );
 }
