@@ -40,7 +40,7 @@ class Actors {
     const { streams } = this.#task;
     const perStream = streams.flatMap((name) => [this.#publish(name), this.#storeOffsets(name)]);
     const others = Array.from({ length: 6 }, () => this.#append());
-    await Promise.all([...perStream, ...others, this.#flush(), this.#trim()]);
+    await Promise.all([...perStream, ...others, this.#flush(), this.#trim(), this.#compact()]);
     throw new Error('an actor has ended');
   }
 
@@ -108,6 +108,14 @@ class Actors {
     }
   }
 
+  /** Merges whatever can be merged, however young. */
+  async #compact(): Promise<never> {
+    for (;;) {
+      await this.#pause();
+      await this.#store.compact({ force: true });
+    }
+  }
+
   async #trim(): Promise<never> {
     for (;;) {
       await this.#pause();
@@ -130,7 +138,7 @@ class Actors {
 if (process.argv[1] === import.meta.filename) {
   await loadChecksum();
   const task = JSON.parse(process.argv[2] ?? '') as Task;
-  const store = await open({ dir: task.dir, wal: task.wal });
+  const store = await open({ dir: task.dir, wal: task.wal, compaction: { deleteGrace: 50 } });
   report({ type: 'open' });
   await new Actors(store, task).run();
 }
