@@ -1,4 +1,5 @@
-/** Consumer offsets that are stored and not in the log yet: the last of each consumer, and what they take there. */
+/** Consumer offsets that are stored and not in the log yet: the last one of each consumer, and what they will take there. */
+import { assert } from '../base/assert.ts';
 import { TRACKING_ENTRY, type TrackingEntry, trackingEntryBytes } from '../record/tracking-format.ts';
 
 export class PendingOffsets {
@@ -37,6 +38,18 @@ export class PendingOffsets {
     if (!this.#offsets.has(reference)) return;
     this.#bytes -= trackingEntryBytes(entryOf(reference, this.#offsets.get(reference)));
     this.#offsets.delete(reference);
+  }
+
+  /** Removes entries that `first` returned. */
+  remove(entries: readonly TrackingEntry[]): void {
+    if (entries.length === this.size) {
+      this.clear();
+      return;
+    }
+    for (const entry of entries) {
+      assert(entry.type !== TRACKING_ENTRY.cut, 'a delta holds consumers only');
+      this.delete(entry.reference);
+    }
   }
 
   clear(): void {

@@ -8,7 +8,7 @@ import type { Clock } from '../base/clock.ts';
 import type { PublisherMark } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { REFERENCES_MAX, TRACKING_FRAME_BYTES_MAX } from '../limits/limits.ts';
-import { encodeTracking, TRACKING_ENTRY, trackingBytes, type TrackingEntry } from '../record/tracking-format.ts';
+import { encodeTracking, trackingBytes, type TrackingEntry } from '../record/tracking-format.ts';
 import { frameContent, trackingFrameBytes } from '../record/tracking-frames.ts';
 import type { TrackingState } from '../record/tracking-state.ts';
 import type { WritableStreamState } from './frame-appender.ts';
@@ -230,11 +230,8 @@ export class StreamTracker implements StreamReferences {
       placed: () => {
         frames += 1;
         this.state.apply(taken);
-        for (const entry of taken) {
-          assert(entry.type !== TRACKING_ENTRY.cut, 'a delta holds consumers only');
-          this.#pending.delete(entry.reference);
-          this.#unsnapshotted.stored(entry.reference);
-        }
+        this.#pending.remove(taken);
+        for (const entry of taken) this.#unsnapshotted.stored(entry);
       },
     };
   }

@@ -2,7 +2,9 @@
  * What a stream's tracking has come to since its last snapshot, as opening the stream would have to read it: of each
  * run the last entry of each reference. Decides when a snapshot is the shorter way to say it.
  */
+import { assert } from '../base/assert.ts';
 import { TRACKING_RUNS_MAX } from '../limits/limits.ts';
+import { TRACKING_ENTRY, type TrackingEntry } from '../record/tracking-format.ts';
 import type { TrackingDebt } from './tracking-loader.ts';
 
 /** Type, length, and one or two values. */
@@ -25,8 +27,10 @@ export class UnsnapshottedTracking {
     this.#runs = runs;
   }
 
-  stored(reference: string): void {
-    this.#consumers.add(reference);
+  /** A consumer's entry entered the log. */
+  stored(entry: TrackingEntry): void {
+    assert(entry.type !== TRACKING_ENTRY.cut, 'a cut names no consumer');
+    this.#consumers.add(entry.reference);
   }
 
   published(reference: string): void {
