@@ -1,9 +1,10 @@
 /**
- * The scenario: a slow stream with many eager readers. One user record a second; 500 readers that commit their offsets 100
- * times a second each; 64 MiB of retention. Were every commit written and counted, nothing but commits would be left.
+ * The scenario: a slow stream with many eager readers. One user record a second; 500 readers that commit their offsets
+ * 100 times a second each; 64 MiB of retention. Were every commit written and counted, nothing but commits would be
+ * left.
  *
- * In memory the last commit wins, so that of those between two deltas only the last can matter: the simulation makes one
- * for each reader every few seconds where they make hundreds. Its test shows that this changes nothing.
+ * In memory the last commit wins, so that of those between two deltas only the last can matter: the simulation makes
+ * one for each reader every few seconds where they make hundreds. Its test shows that this changes nothing.
  */
 import { SeededRandom } from '../../src/base/random.ts';
 import { SimulatedStore, type StoreSettings } from './simulated-store.ts';
@@ -48,7 +49,9 @@ const VISITOR_EVERY = 3_600;
 const COMPACT_EVERY = 60;
 /** As often as a store looks for what has aged. */
 const CLEAN_EVERY = 10;
-/** Records of different bytes, more than any chunk holds: repeated, they compress no better than they would otherwise. */
+/**
+ * Records of different bytes, more than any chunk holds: repeated, they compress no better than they would otherwise.
+ */
 const VALUES = 1_024;
 const ALL_RUNS = { maxRuns: Infinity, maxBytes: Infinity };
 

@@ -1,7 +1,7 @@
 /**
  * A store of one stream without threads, disk or waiting: the production ring, memtable, tracker, flush, coordinator,
- * retention and compaction, over objects in memory and a clock that moves by hand. Only the WAL worker is missing: blocks
- * count as durable when they are closed.
+ * retention and compaction, over objects in memory and a clock that moves by hand. Only the WAL worker is missing:
+ * blocks count as durable when they are closed.
  */
 import { join } from 'node:path';
 import { ManualClock } from '../../src/base/clock.ts';

@@ -17,8 +17,8 @@ export function fileLengthViolations(files: readonly TextFile[]): Violation[] {
   });
 }
 
-/** A test's title says the behaviour in one piece: it is not broken over lines. */
-const TEST_TITLE = /^\s*(test|it|describe)\(['`]/;
+/** A test's title, and a line of a template that goes on, say what they say in one piece. */
+const TEST_TITLE = /^\s*((test|it|describe)\(['`]|`.*` \+$)/;
 
 export function lineLengthViolations(files: readonly TextFile[]): Violation[] {
   return files.flatMap(({ path, text }) =>
