@@ -1,4 +1,4 @@
-/** Consumer offsets that are stored and not in the log yet: the last one of each consumer, and what they will take there. */
+/** Consumer offsets that are stored and not in the log yet: the last of each consumer, and what they take there. */
 import { assert } from '../base/assert.ts';
 import { TRACKING_ENTRY, type TrackingEntry, trackingEntryBytes } from '../record/tracking-format.ts';
 
