@@ -46,9 +46,9 @@ export interface Sample {
 const SAMPLES = 168;
 /** A reader that comes once an hour, commits once, and is never seen again. */
 const VISITOR_EVERY = 3_600;
-const COMPACT_EVERY = 60;
-/** As often as a store looks for what has aged. */
-const CLEAN_EVERY = 10;
+const COMPACT_EVERY = 300;
+/** Seconds between looks at what retention and the grace of deletions let go. */
+const CLEAN_EVERY = 60;
 /**
  * Records of different bytes, more than any chunk holds: repeated, they compress no better than they would otherwise.
  */

@@ -32,14 +32,14 @@ export const VARIANTS: readonly Variant[] = [
     name: 'no compaction',
     text: 'superseded tracking stays in its segments',
     settings: { ...ALL_ON, compaction: false },
-    share: 1 / 7,
+    share: 0.12,
     commitEvery: 5,
   },
   {
     name: 'no snapshots',
     text: 'opening has to read all tracking there ever was, and segments stay for it',
     settings: { ...ALL_ON, snapshots: false, compaction: false },
-    share: 1 / 7,
+    share: 0.12,
     commitEvery: 5,
   },
   {

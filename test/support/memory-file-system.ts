@@ -17,6 +17,8 @@ export interface UnsyncedWrite {
 
 class MemoryFile {
   content: Uint8Array = new Uint8Array(0);
+  /** Memory that `content` is the beginning of, once it was resized. */
+  #room: Uint8Array = new Uint8Array(0);
   /** Unsynced pages, with what the disk still holds of them. */
   readonly unsynced = new Map<number, Uint8Array>();
 
@@ -34,9 +36,14 @@ class MemoryFile {
   }
 
   resize(size: number): void {
-    const content = new Uint8Array(size);
-    content.set(this.content.subarray(0, size));
-    this.content = content;
+    const { content } = this;
+    if (content.buffer !== this.#room.buffer || size > this.#room.length) {
+      // A log grows by a little at a time: room for as much again is there when it does.
+      this.#room = new Uint8Array(size > content.length ? Math.max(size, 2 * content.length) : size);
+      this.#room.set(content.subarray(0, size));
+    }
+    if (size > content.length) this.#room.fill(0, content.length, size);
+    this.content = this.#room.subarray(0, size);
   }
 }
 
