@@ -53,6 +53,7 @@ export async function removeUnfinished(coordinator: Coordinator, objects: Object
   const reserved = await coordinator.listObjects({ state: 'reserved' });
   if (reserved.length === 0) return;
   const keys = reserved.map(({ key }) => key);
-  for (const key of keys) await coordinator.abortObject(key);
+  // All at once, so that they share one sync of the manifest.
+  await Promise.all(keys.map((key) => coordinator.abortObject(key)));
   await coordinator.confirmDeleted(await objects.delete(keys));
 }
