@@ -22,7 +22,9 @@ import { FormatPage } from '../support/format-page.ts';
 // Tests run from `dist/test/record`.
 const docs = new URL('../../../docs/', import.meta.url);
 const page = new FormatPage(readFileSync(new URL('formats/tracking.md', docs), 'utf8'));
-const guide = readFileSync(new URL('offset-tracking.md', docs), 'utf8');
+/** Without the breaks between lines. */
+const prose = page.text.replaceAll(/\s+/g, ' ');
+const guide = readFileSync(new URL('offset-tracking.md', docs), 'utf8').replaceAll(/\s+/g, ' ');
 
 const EXAMPLE: readonly TrackingEntry[] = [
   { type: TRACKING_ENTRY.cut, offset: 7 },
@@ -46,11 +48,11 @@ test('types and bounds are those of the code', () => {
     rows,
     Object.entries(TRACKING_ENTRY).map(([name, type]) => [type, name]),
   );
-  assert.ok(page.text.includes(`a chunk of type ${CHUNK_TYPE.trackingSnapshot}`));
-  assert.ok(page.text.includes(`a chunk of type ${CHUNK_TYPE.trackingDelta}`));
-  assert.ok(page.text.includes(`at most ${TRACKING_FRAME_BYTES_MAX / 1_024} KiB`));
-  assert.ok(page.text.includes(`takes ${TRACKING_RUNS_MAX} runs to read`));
-  assert.ok(page.text.includes(PUBLISHERS_MAX.toLocaleString('en-US')));
+  assert.ok(prose.includes(`a chunk of type ${CHUNK_TYPE.trackingSnapshot}`));
+  assert.ok(prose.includes(`a chunk of type ${CHUNK_TYPE.trackingDelta}`));
+  assert.ok(prose.includes(`at most ${TRACKING_FRAME_BYTES_MAX / 1_024} KiB`));
+  assert.ok(prose.includes(`takes ${TRACKING_RUNS_MAX} runs to read`));
+  assert.ok(prose.includes(PUBLISHERS_MAX.toLocaleString('en-US')));
 });
 
 test('the guide names the defaults and bounds of the code', () => {
