@@ -15,7 +15,7 @@ export interface LoggedRecord {
 }
 
 const LOG_BYTES = 1024 * 1024;
-const STREAM_ID = 7;
+const STREAM_ID = 1;
 
 export class FrameLog {
   readonly memory: FrameMemory;
