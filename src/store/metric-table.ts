@@ -104,13 +104,13 @@ const ROWS: readonly Row[] = [
   {
     name: 'millrace_tracking_share_ratio',
     type: 'gauge',
-    help: 'Largest share of tracking in recent user bytes, of all open streams.',
+    help: 'Largest share of tracking in the bytes written lately, of all open streams.',
     value: ({ tracking }) => tracking?.share,
   },
   {
     name: 'millrace_tracking_interval_seconds',
     type: 'gauge',
-    help: 'Longest interval between tracking deltas, of all open streams.',
+    help: 'Longest time that a tracking delta gathered offsets, of all open streams.',
     value: ({ tracking }) => tracking && tracking.interval / SECOND,
   },
   {

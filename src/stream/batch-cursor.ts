@@ -9,6 +9,7 @@ import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
 import { RecordBatch } from '../record/record-batch.ts';
+import { CutWatch } from './cut-watch.ts';
 import { LostObjects } from './lost-objects.ts';
 import type { ReadOptions } from './read-options.ts';
 import type { SegmentAccess } from './segment-access.ts';
@@ -86,6 +87,7 @@ async function* cursor(
 ): AsyncGenerator<RecordBatch> {
   let { offset, exact } = start;
   const lostObjects = new LostObjects(source.coordinator);
+  const cutWatch = new CutWatch(source.coordinator, source.segments, target.streamId);
   // Those that cut nothing which was delivered: what is read from now on lies behind them.
   let passed = countTruncations(source, target);
   const check = (): void => {
@@ -100,11 +102,14 @@ async function* cursor(
     const progress = source.progress.wait();
     const before = offset;
     try {
-      for await (const batch of step(source, target, { offset, exact }, options)) {
+      for await (const batch of step(source, target, { offset, exact }, options, cutWatch)) {
         offset = batch.nextOffset;
         exact = true;
         lostObjects.found();
-        if (batch.length > 0) yield batch;
+        if (batch.length > 0) {
+          cutWatch.delivered(batch);
+          yield batch;
+        }
         check();
       }
     } catch (error) {
@@ -140,6 +145,7 @@ async function* step(
   target: CursorTarget,
   { offset, exact }: CursorStart,
   options: ReadOptions,
+  cutWatch: CutWatch,
 ): AsyncGenerator<RecordBatch> {
   const { streamId, name } = target;
   const unflushed = source.unflushed.firstOffset(streamId);
@@ -153,6 +159,7 @@ async function* step(
   const truncations = countTruncations(source, target);
   const isVoid = (): boolean => countTruncations(source, target) !== truncations;
   const found = await source.coordinator.findRuns(streamId, offset, FIND_LIMITS);
+  if (await cutWatch.wasCut(found)) throw truncated(target, offset);
   let next = offset;
   if (offset < found.firstOffset) {
     next = exact ? skipTrimmed(target, offset, found.firstOffset, options) : found.firstOffset;

@@ -274,3 +274,37 @@ test('trims and retention wait for a truncation in the ring, and never pass it',
   assert.deepEqual(await texts(stream.read()), numbered(8, 'new ', 17));
   assert.deepEqual((await store.verify()).problems, []);
 });
+
+for (const regrown of [false, true]) {
+  const what = regrown ? 'other records took its offsets' : 'the stream is shorter now';
+  test(`a reader in another process that has what was cut gets an error: ${what}`, async (t) => {
+    const folder = new StoreFolder(t);
+    const store = await folder.open();
+    const stream = await inRuns(store, [5]);
+    const follower = await folder.open({ readOnly: true });
+    const batches = (await follower.stream('a')).readBatches({ follow: true });
+    assert.equal((await nextBatch(batches)).length, 5);
+    const cut = assert.rejects(batches.next(), truncatedError);
+    await stream.truncate({ after: 1 });
+    if (regrown) await stream.appendMany(numbered(10, 'new ', 2));
+    await store.flush();
+    await cut;
+  });
+}
+
+test('a reader in another process that stands right at the cut goes on', async (t) => {
+  const folder = new StoreFolder(t);
+  const store = await folder.open();
+  const stream = await inRuns(store, [5]);
+  const follower = await folder.open({ readOnly: true });
+  const batches = (await follower.stream('a')).readBatches({ follow: true });
+  assert.equal((await nextBatch(batches)).length, 5);
+  await stream.truncate({ after: 4 });
+  await stream.append('new 5');
+  await store.flush();
+  assert.deepEqual(await nextBatch(batches), ['new 5']);
+  await stream.append('new 6');
+  await store.flush();
+  assert.deepEqual(await nextBatch(batches), ['new 6']);
+  await batches.return(undefined);
+});
