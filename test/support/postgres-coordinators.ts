@@ -40,7 +40,7 @@ class TestSchema {
     const name = newSchema();
     await (await openOn(server, { schema: name })).close();
     const client = await server.connect();
-    // The server stops before this session does.
+    // The server stops before this client does.
     client.on('error', () => undefined);
     await client.query(`
       CREATE TABLE ${name}.test_clock AS SELECT 0::bigint AS now;
