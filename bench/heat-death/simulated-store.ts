@@ -27,7 +27,7 @@ import { FrameAppender, type WritableStreamState } from '../../src/stream/frame-
 import type { TrackingSource } from '../../src/stream/lane.ts';
 import { StreamTracker } from '../../src/stream/tracker.ts';
 import type { TrackingSettings } from '../../src/stream/tracking-policy.ts';
-import { MemoryFileSystem } from '../../test/support/memory-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { Timers } from './timers.ts';
 
 /** What may be switched off. */
@@ -76,7 +76,7 @@ export class SimulatedStore {
   static async open(settings: StoreSettings): Promise<SimulatedStore> {
     const clock = new ManualClock(START);
     const coordinator = await openEmbeddedCoordinator({
-      fileSystem: new MemoryFileSystem(),
+      fileSystem: new SimulatedDisk({ directories: [join('/', 'wal')] }),
       directory: join('/', 'wal', 'manifest'),
       storeId: STORE_ID,
       clock,

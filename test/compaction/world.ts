@@ -27,7 +27,7 @@ import { streamChunks } from '../../src/segment/chunk-stream.ts';
 import { FrameChunker } from '../../src/segment/frame-chunker.ts';
 import { verifySegment } from '../../src/segment/verify.ts';
 import { SegmentWriter } from '../../src/segment/writer.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 
 export const START = 1_700_000_000_000;
 export const MINUTE = 60_000;
@@ -88,7 +88,7 @@ export class World {
     await loadChecksum();
     const clock = new ManualClock(START);
     const coordinator = await openEmbeddedCoordinator({
-      fileSystem: new MemoryFileSystem(),
+      fileSystem: new SimulatedDisk({ directories: ['/store'] }),
       directory: '/store/manifest',
       storeId: STORE_ID,
       clock,

@@ -1,14 +1,14 @@
 import { SeededRandom } from '../../src/base/random.ts';
 import { openEmbeddedCoordinator } from '../../src/coordinator/embedded-coordinator.ts';
 import { coordinatorContract, type OpenCoordinator, type OpenedCoordinator } from '../contract/coordinator.contract.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 
 const STORE_ID = new Uint8Array(16).fill(7);
 
 /** Opens over memory; `logBytesMin` of 1 makes a snapshot of nearly every batch. */
 function openWith(logBytesMin: number): OpenCoordinator {
   return async (clock, times) => {
-    const fileSystem = new MemoryFileSystem();
+    const fileSystem = new SimulatedDisk({ directories: ['/store'] });
     const random = new SeededRandom(1);
     const open = async (): Promise<OpenedCoordinator> => {
       const coordinator = await openEmbeddedCoordinator({

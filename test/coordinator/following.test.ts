@@ -4,14 +4,14 @@ import { suite, test } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';
 import { withCode } from '../contract/object-store.contract.ts';
 import { makeStream, PLAIN } from '../support/coordinator-samples.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { RecordingFileSystem } from '../support/recording-file-system.ts';
 import { CURRENT_PATH, dump, EVENTFUL, openOver, pathOf } from './fixture.ts';
 
 suite('following a manifest', () => {
   for (const logBytesMin of [1, 700, 1e9]) {
     test(`each refresh shows what was committed before it, with logs of at least ${logBytesMin} bytes`, async () => {
-      const disk = new MemoryFileSystem();
+      const disk = new SimulatedDisk({ directories: ['/store'] });
       const clock = new ManualClock(1_000_000);
       const writer = await openOver(disk, { clock, logBytesMin });
       const watched = new RecordingFileSystem(disk);
@@ -34,7 +34,7 @@ suite('following a manifest', () => {
   }
 
   test('a block that is still being written is left for the next refresh', async () => {
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     const writer = await openOver(disk);
     await makeStream(writer, 'first');
     const early = disk.contentOf(pathOf(1, 'log')).slice();
@@ -53,7 +53,7 @@ suite('following a manifest', () => {
   });
 
   test('a half-seen block with a whole one behind it is read once more before it is called damaged', async () => {
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     const writer = await openOver(disk);
     const watched = new RecordingFileSystem(disk);
     const reader = await openOver(watched, { readOnly: true });
@@ -76,7 +76,7 @@ suite('following a manifest', () => {
   });
 
   test('damage that stays is reported, and what was seen before stays readable', async () => {
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     const writer = await openOver(disk);
     await makeStream(writer, 'first');
     const reader = await openOver(disk, { readOnly: true });
@@ -93,7 +93,7 @@ suite('following a manifest', () => {
   });
 
   test('refreshes at the same time all see what was there before them', async () => {
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     const writer = await openOver(disk, { logBytesMin: 300 });
     const reader = await openOver(disk, { readOnly: true });
     const waiting: Promise<void>[] = [];
@@ -110,7 +110,7 @@ suite('following a manifest', () => {
   });
 
   test('files that are swapped away while they are opened are looked for anew', async () => {
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     const writer = await openOver(disk, { logBytesMin: 1 });
     await makeStream(writer, 'first');
     const watched = new RecordingFileSystem(disk);
@@ -129,7 +129,7 @@ suite('following a manifest', () => {
   });
 
   test('changes are refused', async () => {
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     await (await openOver(disk)).close();
     const reader = await openOver(disk, { readOnly: true });
     const readOnly = withCode('ERR_MILLRACE_READ_ONLY');
@@ -142,7 +142,7 @@ suite('following a manifest', () => {
   });
 
   test('without a manifest there is nothing to follow, and nothing is made', async () => {
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     await assert.rejects(openOver(disk, { readOnly: true }), withCode('ERR_MILLRACE_STORE_NOT_FOUND'));
     assert.equal(disk.statSync(CURRENT_PATH), undefined);
   });

@@ -3,8 +3,9 @@ import { suite, test } from 'node:test';
 import type { ErrorCode } from '../../src/errors/codes.ts';
 import { withCode } from '../contract/object-store.contract.ts';
 import { commitRuns, makeStream, PLAIN, reserveKey, sampleCommit, sampleRun } from '../support/coordinator-samples.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
-import { RecordingFileSystem, systemError } from '../support/recording-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
+import { systemError } from '../../src/testing/disk/calls.ts';
+import { RecordingFileSystem } from '../support/recording-file-system.ts';
 import { dump, openOver } from './fixture.ts';
 
 /** A gate that operations wait at until it is opened. */
@@ -35,7 +36,7 @@ async function settledOf(promise: Promise<unknown>): Promise<boolean> {
 
 suite('group commit', () => {
   test('commands that arrive during a sync share the next one', async () => {
-    const fileSystem = new RecordingFileSystem(new MemoryFileSystem());
+    const fileSystem = new RecordingFileSystem(new SimulatedDisk({ directories: ['/store'] }));
     const coordinator = await openOver(fileSystem);
     const streamId = await makeStream(coordinator, 's');
     const { keys } = await coordinator.reserveObjects(500);
@@ -49,7 +50,7 @@ suite('group commit', () => {
   });
 
   test('neither answers nor refusals nor reads run ahead of the disk', async () => {
-    const fileSystem = new RecordingFileSystem(new MemoryFileSystem());
+    const fileSystem = new RecordingFileSystem(new SimulatedDisk({ directories: ['/store'] }));
     const coordinator = await openOver(fileSystem);
     const streamId = await makeStream(coordinator, 's');
     const commit = sampleCommit(await reserveKey(coordinator), [sampleRun(streamId, 0, 5)]);
@@ -72,7 +73,7 @@ suite('group commit', () => {
   });
 
   test('a question needs no write', async () => {
-    const fileSystem = new RecordingFileSystem(new MemoryFileSystem());
+    const fileSystem = new RecordingFileSystem(new SimulatedDisk({ directories: ['/store'] }));
     const coordinator = await openOver(fileSystem);
     await makeStream(coordinator, 's');
     const before = fileSystem.count('write');
@@ -93,7 +94,7 @@ suite('group commit', () => {
   ];
   for (const [what, operation, hook, code] of faults) {
     test(`${what} stops all changes for good, and reads go on with what is durable`, async () => {
-      const disk = new MemoryFileSystem();
+      const disk = new SimulatedDisk({ directories: ['/store'] });
       const fileSystem = new RecordingFileSystem(disk);
       const coordinator = await openOver(fileSystem);
       const streamId = await makeStream(coordinator, 's');
@@ -130,7 +131,7 @@ suite('group commit', () => {
   }
 
   test('when the durable state cannot be read back either, reads say so', async () => {
-    const fileSystem = new RecordingFileSystem(new MemoryFileSystem());
+    const fileSystem = new RecordingFileSystem(new SimulatedDisk({ directories: ['/store'] }));
     const coordinator = await openOver(fileSystem);
     fileSystem.on('sync', () => fail('EIO'));
     fileSystem.on('read', () => fail('EIO'));
@@ -140,7 +141,7 @@ suite('group commit', () => {
   });
 
   test('a command with nonsense for arguments fails alone', async () => {
-    const coordinator = await openOver(new MemoryFileSystem());
+    const coordinator = await openOver(new SimulatedDisk({ directories: ['/store'] }));
     const key = await reserveKey(coordinator);
     await assert.rejects(coordinator.commitObject({ key } as never));
     await coordinator.createStream('s', PLAIN);
@@ -148,7 +149,7 @@ suite('group commit', () => {
   });
 
   test('closing waits for what is under way, and is the end', async () => {
-    const fileSystem = new RecordingFileSystem(new MemoryFileSystem());
+    const fileSystem = new RecordingFileSystem(new SimulatedDisk({ directories: ['/store'] }));
     const coordinator = await openOver(fileSystem);
     const created = coordinator.createStream('s', PLAIN);
     const closed = coordinator.close();
@@ -163,7 +164,7 @@ suite('group commit', () => {
   });
 
   test('a log that outgrows its snapshot is replaced, and the files stay three', async () => {
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     const fileSystem = new RecordingFileSystem(disk);
     const coordinator = await openOver(fileSystem, { logBytesMin: 2000 });
     for (let index = 0; index < 200; index += 1) await makeStream(coordinator, `stream ${index}`);

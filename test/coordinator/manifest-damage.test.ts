@@ -4,19 +4,19 @@ import { before, suite, test } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';
 import { isMillraceError } from '../../src/errors/millrace-error.ts';
 import { withCode } from '../contract/object-store.contract.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { CURRENT_PATH, dump, EVENTFUL, openOver, pathOf } from './fixture.ts';
 
 const corrupt = withCode('ERR_MILLRACE_MANIFEST_CORRUPT');
 
 /** What the history leads to after each step, and how long the log is then. */
 interface Recorded {
-  readonly fileSystem: MemoryFileSystem;
+  readonly fileSystem: SimulatedDisk;
   readonly stages: readonly { readonly bytes: number; readonly state: unknown }[];
 }
 
 async function record(): Promise<Recorded> {
-  const fileSystem = new MemoryFileSystem();
+  const fileSystem = new SimulatedDisk({ directories: ['/store'] });
   const clock = new ManualClock(1_000_000);
   const coordinator = await openOver(fileSystem, { clock });
   const bytes = (): number => fileSystem.contentOf(pathOf(1, 'log')).length;
@@ -28,7 +28,7 @@ async function record(): Promise<Recorded> {
   return { fileSystem, stages };
 }
 
-async function dumpOf(fileSystem: MemoryFileSystem): Promise<unknown> {
+async function dumpOf(fileSystem: SimulatedDisk): Promise<unknown> {
   const coordinator = await openOver(fileSystem, { clock: new ManualClock(1) });
   try {
     return await dump(coordinator);
@@ -38,7 +38,7 @@ async function dumpOf(fileSystem: MemoryFileSystem): Promise<unknown> {
 }
 
 /** Opens a copy in which one bit is wrong; the state, or the code of the error. */
-async function withFlip(fileSystem: MemoryFileSystem, path: string, index: number, bit: number): Promise<unknown> {
+async function withFlip(fileSystem: SimulatedDisk, path: string, index: number, bit: number): Promise<unknown> {
   const copy = fileSystem.copy();
   const content = copy.contentOf(path);
   content[index] = content[index]! ^ (1 << bit);

@@ -12,7 +12,7 @@ import { BLOCK_FIELD } from '../../src/coordinator/manifest/format.ts';
 import { readBatch } from '../../src/coordinator/manifest/log-reader.ts';
 import { snapshotRow } from '../../src/coordinator/manifest/snapshot-rows.ts';
 import { EVERYTHING, sampleRun } from '../support/coordinator-samples.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { DIRECTORY, openOver, STORE_ID } from './fixture.ts';
 
 // Tests run from `dist/test/coordinator`.
@@ -57,7 +57,7 @@ suite('the manifest page', () => {
   before(() => loadChecksum());
 
   test('the writer produces the bytes that the page shows', async () => {
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     const clock = new ManualClock(START);
     const coordinator = await openOver(disk, { clock, random: STEADY, times: {} });
     await coordinator.createStream('orders', {
@@ -86,7 +86,7 @@ suite('the manifest page', () => {
   });
 
   test('the bytes that the page shows are read as the page says', async () => {
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     for (const [name, bytes] of shownFiles()) disk.put(`${DIRECTORY}/${name}`, bytes);
     const coordinator = await openOver(disk, { storeId: STORE_ID, readOnly: true });
     assert.deepEqual(await coordinator.streams(), [

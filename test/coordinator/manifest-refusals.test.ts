@@ -6,11 +6,11 @@ import { loadChecksum, xxh64 } from '../../src/codec/checksum.ts';
 import { BLOCK_FIELD, blockSeed } from '../../src/coordinator/manifest/format.ts';
 import { withCode } from '../contract/object-store.contract.ts';
 import { PLAIN } from '../support/coordinator-samples.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { CURRENT_PATH, openOver, pathOf } from './fixture.ts';
 
-async function made(): Promise<MemoryFileSystem> {
-  const disk = new MemoryFileSystem();
+async function made(): Promise<SimulatedDisk> {
+  const disk = new SimulatedDisk({ directories: ['/store'] });
   const coordinator = await openOver(disk);
   await coordinator.createStream('s', PLAIN);
   await coordinator.close();
@@ -18,7 +18,7 @@ async function made(): Promise<MemoryFileSystem> {
 }
 
 /** Changes the first block of a file and makes its checksum hold again. */
-function reseal(disk: MemoryFileSystem, path: string, change: (view: DataView) => void): void {
+function reseal(disk: SimulatedDisk, path: string, change: (view: DataView) => void): void {
   const bytes = disk.contentOf(path);
   const view = viewOf(bytes);
   change(view);

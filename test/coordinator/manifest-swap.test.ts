@@ -6,8 +6,10 @@ import type { FileSystem } from '../../src/base/file-system.ts';
 import { isMillraceError } from '../../src/errors/millrace-error.ts';
 import { withCode } from '../contract/object-store.contract.ts';
 import { makeStream, PLAIN } from '../support/coordinator-samples.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
-import { RecordingFileSystem, systemError, type Operation } from '../support/recording-file-system.ts';
+import { survivingPages } from '../../src/testing/disk/power-loss.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
+import { systemError } from '../../src/testing/disk/calls.ts';
+import { RecordingFileSystem, type Operation } from '../support/recording-file-system.ts';
 import { CURRENT_PATH, DIRECTORY, dump, EVENTFUL, openOver, pathOf } from './fixture.ts';
 
 const CHANGING: readonly Operation[] = ['open', 'write', 'sync', 'rename', 'syncDirectory', 'remove', 'truncate'];
@@ -50,7 +52,7 @@ async function run(fileSystem: FileSystem, history: typeof EVENTFUL, logBytesMin
   return states;
 }
 
-async function dumpOf(fileSystem: MemoryFileSystem): Promise<unknown> {
+async function dumpOf(fileSystem: SimulatedDisk): Promise<unknown> {
   const coordinator = await openOver(fileSystem, { clock: new ManualClock(1) });
   try {
     return await dump(coordinator);
@@ -61,10 +63,10 @@ async function dumpOf(fileSystem: MemoryFileSystem): Promise<unknown> {
 
 suite('manifest swap', () => {
   test('whichever operation fails, reopening finds all that was acknowledged', async () => {
-    const complete = await run(new MemoryFileSystem(), EVENTFUL, 1);
+    const complete = await run(new SimulatedDisk({ directories: ['/store'] }), EVENTFUL, 1);
     let swaps = 0;
     for (let allowed = 0; ; allowed += 1) {
-      const disk = new MemoryFileSystem();
+      const disk = new SimulatedDisk({ directories: ['/store'] });
       const faulty = new RecordingFileSystem(disk);
       const { failed } = failAfter(faulty, allowed);
       const states = await run(faulty, EVENTFUL, 1);
@@ -95,14 +97,15 @@ suite('manifest swap', () => {
         (coordinator) =>
           Promise.all(Array.from({ length: 60 }, (_, index) => makeStream(coordinator, longName(index)))),
       ];
-      const complete = await run(new MemoryFileSystem(), history);
+      const complete = await run(new SimulatedDisk({ directories: ['/store'] }), history);
       for (let write = 1; ; write += 1) {
-        const disk = new MemoryFileSystem();
+        const disk = new SimulatedDisk({ directories: ['/store'] });
         let writes = 0;
-        disk.afterWrite = () => {
+        disk.onStep = ({ operation }) => {
+          if (operation !== 'write') return;
           writes += 1;
           if (writes < write) return;
-          disk.crash((_path, page) => keep(page));
+          disk.losePower(survivingPages((_path, page) => keep(page)));
           throw systemError('EIO');
         };
         const states = await run(disk, history);
@@ -117,7 +120,7 @@ suite('manifest swap', () => {
   }
 
   test('leftovers of a swap that did not finish are removed at open; foreign names stay', async () => {
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     const coordinator = await openOver(disk);
     await coordinator.createStream('s', PLAIN);
     await coordinator.close();
@@ -136,9 +139,9 @@ suite('manifest swap', () => {
   });
 
   test('a creation that did not finish is begun again', async () => {
-    const whole = new MemoryFileSystem();
+    const whole = new SimulatedDisk({ directories: ['/store'] });
     await (await openOver(whole)).close();
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     disk.put(pathOf(1, 'snapshot'), whole.contentOf(pathOf(1, 'snapshot')));
     disk.put(`${CURRENT_PATH}.tmp`, new Uint8Array(0));
     await (await openOver(disk)).close();
@@ -146,7 +149,7 @@ suite('manifest swap', () => {
   });
 
   test('a CURRENT that got lost is not taken for a new store', async () => {
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     const coordinator = await openOver(disk);
     await coordinator.createStream('s', PLAIN);
     await coordinator.close();
@@ -157,7 +160,7 @@ suite('manifest swap', () => {
 
   for (const kind of ['snapshot', 'log'] as const) {
     test(`a ${kind} that CURRENT names and that is missing is damage`, async () => {
-      const disk = new MemoryFileSystem();
+      const disk = new SimulatedDisk({ directories: ['/store'] });
       await (await openOver(disk)).close();
       disk.removeSync(pathOf(1, kind));
       await assert.rejects(openOver(disk), withCode('ERR_MILLRACE_MANIFEST_CORRUPT'));
@@ -165,11 +168,11 @@ suite('manifest swap', () => {
   }
 
   test('a log of another generation does not continue this snapshot', async () => {
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     const coordinator = await openOver(disk, { logBytesMin: 1 });
     await coordinator.createStream('s', PLAIN);
     await coordinator.close();
-    const other = new MemoryFileSystem();
+    const other = new SimulatedDisk({ directories: ['/store'] });
     const stranger = await openOver(other, { logBytesMin: 1 });
     await stranger.createStream('t', PLAIN);
     await stranger.close();
@@ -178,7 +181,7 @@ suite('manifest swap', () => {
   });
 
   test('the last block is written again at open, in case its sync had failed', async () => {
-    const disk = new MemoryFileSystem();
+    const disk = new SimulatedDisk({ directories: ['/store'] });
     const coordinator = await openOver(disk);
     await coordinator.createStream('s', PLAIN);
     const log = disk.contentOf(pathOf(1, 'log')).slice();

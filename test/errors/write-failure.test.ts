@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { AssertionError } from '../../src/base/assert.ts';
 import { isMillraceError } from '../../src/errors/millrace-error.ts';
 import { shortWrite, writeFailure } from '../../src/errors/write-failure.ts';
-import { systemError } from '../support/recording-file-system.ts';
+import { systemError } from '../../src/testing/disk/calls.ts';
 
 test('a failed write names its file, and tells a full disk from a broken one', () => {
   for (const [code, expected] of [

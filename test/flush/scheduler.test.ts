@@ -11,7 +11,7 @@ import type { FlushedRun, FlushJob } from '../../src/flush/flush-job.ts';
 import { FlushScheduler } from '../../src/flush/scheduler.ts';
 import { allocateRing } from '../../src/ring/geometry.ts';
 import { PLAIN, sampleRun } from '../support/coordinator-samples.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 
 const storeId = new Uint8Array(16).fill(7);
 const geometry = { slots: 2, slotBytes: 65_536 };
@@ -34,8 +34,7 @@ async function start(
   write: (job: FlushJob, clock: ManualClock) => void,
 ): Promise<Subject> {
   const clock = new ManualClock(1_000_000);
-  const fileSystem = new MemoryFileSystem();
-  fileSystem.makeDirectorySync();
+  const fileSystem = new SimulatedDisk();
   const random = new SeededRandom(1);
   const coordinator = await openEmbeddedCoordinator({ fileSystem, directory: '/manifest', storeId, clock, random });
   await coordinator.createStream('orders', PLAIN);

@@ -4,8 +4,8 @@ import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { RecordBatch } from '../../src/record/record-batch.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
-import { SMALL_RING, SteppedLane } from '../support/stepped-lane.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
+import { DIRECTORY, SMALL_RING, SteppedLane } from '../support/stepped-lane.ts';
 
 interface Entry {
   readonly value: string;
@@ -140,7 +140,7 @@ describe('a memtable', () => {
   it('answers as arrays of records would, while blocks become durable and fillings are flushed', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
-        const model = new Model(await SteppedLane.open(new MemoryFileSystem()));
+        const model = new Model(await SteppedLane.open(new SimulatedDisk({ directories: [DIRECTORY] })));
         for (const step of history) {
           model.run(step);
           model.check();
@@ -151,7 +151,7 @@ describe('a memtable', () => {
   });
 
   it('shows nothing that is not durable', async () => {
-    const lane = await SteppedLane.open(new MemoryFileSystem());
+    const lane = await SteppedLane.open(new SimulatedDisk({ directories: [DIRECTORY] }));
     lane.block(1, 'closed');
     lane.append(1, 'open');
     assert.equal(lane.memtable.firstOffset(1), 0);
@@ -162,7 +162,7 @@ describe('a memtable', () => {
   });
 
   it('copies what it gives out: a reused slot changes no batch', async () => {
-    const lane = await SteppedLane.open(new MemoryFileSystem());
+    const lane = await SteppedLane.open(new SimulatedDisk({ directories: [DIRECTORY] }));
     lane.batch(1, 'first filling');
     const bytes = lane.memtable.read(1, 0, lane.durableEnd, 1e6);
     assert.ok(bytes !== undefined);
@@ -178,7 +178,7 @@ describe('a memtable', () => {
   });
 
   it('forgets a deleted stream, and no other', async () => {
-    const lane = await SteppedLane.open(new MemoryFileSystem());
+    const lane = await SteppedLane.open(new SimulatedDisk({ directories: [DIRECTORY] }));
     lane.batch(1, 'a');
     lane.batch(2, 'b');
     lane.memtable.dropStream(1);
@@ -192,7 +192,7 @@ describe('a memtable', () => {
   });
 
   it('limits what segments may show until a truncation is flushed', async () => {
-    const lane = await SteppedLane.open(new MemoryFileSystem());
+    const lane = await SteppedLane.open(new SimulatedDisk({ directories: [DIRECTORY] }));
     lane.batch(1, 'a', 'b', 'c');
     assert.equal(lane.memtable.segmentLimit(1), Infinity);
     lane.memtable.truncate(1, 2, 1, lane.durableEnd);
@@ -206,7 +206,7 @@ describe('a memtable', () => {
   });
 
   it('cuts the frame that a truncation ends in', async () => {
-    const lane = await SteppedLane.open(new MemoryFileSystem());
+    const lane = await SteppedLane.open(new SimulatedDisk({ directories: [DIRECTORY] }));
     for (const value of ['a', 'bb', 'ccc']) lane.append(1, value);
     lane.producer.closeBlock();
     lane.drain();

@@ -6,7 +6,8 @@ import { describeDirectoryStore, DirectoryObjectStore } from '../../src/object/d
 import { openObjectStore } from '../../src/object/directory-object-store.ts';
 import type { ObjectStore } from '../../src/object/object-store.ts';
 import { patternBytes, putObject, withCode } from '../contract/object-store.contract.ts';
-import { RecordingFileSystem, systemError } from '../support/recording-file-system.ts';
+import { systemError } from '../../src/testing/disk/calls.ts';
+import { RecordingFileSystem } from '../support/recording-file-system.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/temporary-directory.ts';
 
 const CHANGING = ['makeDirectory', 'open', 'write', 'sync', 'close', 'rename', 'remove', 'syncDirectory'] as const;

@@ -5,7 +5,8 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { allocatePages } from '../../src/base/page-memory.ts';
 import { DirectoryObjectStore } from '../../src/object/directory-object-store.ts';
 import { patternBytes, putObject, withCode } from '../contract/object-store.contract.ts';
-import { RecordingFileSystem, systemError, type Operation } from '../support/recording-file-system.ts';
+import { systemError } from '../../src/testing/disk/calls.ts';
+import { RecordingFileSystem, type Operation } from '../support/recording-file-system.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/temporary-directory.ts';
 
 let directory: TemporaryDirectory;

@@ -8,7 +8,7 @@ import { type EmbeddedCoordinator, openEmbeddedCoordinator } from '../../src/coo
 import type { Retention } from '../../src/record/stream-config.ts';
 import { ClockTrust } from '../../src/store/clock-trust.ts';
 import { Trimming } from '../../src/store/trimming.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -25,7 +25,7 @@ class Bench {
   static async open(): Promise<Bench> {
     const clock = new ManualClock(START);
     const coordinator = await openEmbeddedCoordinator({
-      fileSystem: new MemoryFileSystem(),
+      fileSystem: new SimulatedDisk(),
       directory: join('/', 'wal', 'manifest'),
       storeId: new Uint8Array(16),
       clock,

@@ -6,9 +6,9 @@ import { isMillraceError, MillraceError } from '../../src/errors/millrace-error.
 import { KEY_BYTES_MAX, MIB } from '../../src/limits/limits.ts';
 import type { RecordInput } from '../../src/record/record-input.ts';
 import { measureGroup } from '../../src/stream/group-size.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
-import { systemError } from '../support/recording-file-system.ts';
-import { recover, recoveredText } from '../support/stepped-lane.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
+import { systemError } from '../../src/testing/disk/calls.ts';
+import { DIRECTORY, recover, recoveredText } from '../support/stepped-lane.ts';
 import { SteppedWal } from '../support/stepped-wal.ts';
 
 const FAILURE = new MillraceError('ERR_MILLRACE_WRITE_FAILED', 'the disk is gone');
@@ -80,7 +80,7 @@ describe('appends to a lane', () => {
   });
 
   it('survive in the files what was acknowledged', async () => {
-    const fileSystem = new MemoryFileSystem();
+    const fileSystem = new SimulatedDisk({ directories: [DIRECTORY] });
     const wal = await SteppedWal.open({ fileSystem });
     const acknowledged = [
       wal.lane.append(wal.stream(1), 'a', Buffer.from('key'), 5),
@@ -164,7 +164,7 @@ describe('a full ring', () => {
   before(loadChecksum);
 
   it('lets appends wait, and takes them in order once a filling is released', async () => {
-    const fileSystem = new MemoryFileSystem();
+    const fileSystem = new SimulatedDisk({ directories: [DIRECTORY] });
     const wal = await SteppedWal.open({ fileSystem });
     const promises = await fillRing(wal, 10_000);
     promises.push(wal.lane.append(wal.stream(2), 'of another stream', null, undefined));
@@ -228,7 +228,7 @@ describe('a full ring', () => {
   });
 
   it('lets a group that is larger than the whole ring pass through it', async () => {
-    const fileSystem = new MemoryFileSystem();
+    const fileSystem = new SimulatedDisk({ directories: [DIRECTORY] });
     const wal = await SteppedWal.open({ fileSystem, maxQueuedBytes: MIB });
     const values = Array.from({ length: 60 }, (_, index) => line(`${index}.`, 9_000));
     const group = wal.lane.appendMany(wal.stream(1), values);
@@ -271,7 +271,7 @@ describe('a group of records', () => {
     );
     await fc.assert(
       fc.asyncProperty(fc.array(group, { minLength: 1, maxLength: 12 }), fc.boolean(), async (groups, apart) => {
-        const fileSystem = new MemoryFileSystem();
+        const fileSystem = new SimulatedDisk({ directories: [DIRECTORY] });
         const wal = await SteppedWal.open({ fileSystem, geometry, maxRecordBytes: MIB });
         const context = { maxRecordBytes: MIB, now: wal.clock.now(), extensionBytes: 0 };
         for (const records of groups.filter((each) => measureGroup(each, context) <= MIB)) {
@@ -313,7 +313,7 @@ describe('a group of records', () => {
   });
 
   it('is moved to the next slot as a whole when this one has no room', async () => {
-    const fileSystem = new MemoryFileSystem();
+    const fileSystem = new SimulatedDisk({ directories: [DIRECTORY] });
     const wal = await SteppedWal.open({ fileSystem });
     void wal.lane.append(wal.stream(1), line('', 40_000), null, undefined);
     await wal.turn();
@@ -398,12 +398,12 @@ describe('a lane that failed', () => {
   });
 
   it('acknowledges nothing of a write that failed', async () => {
-    const fileSystem = new MemoryFileSystem();
+    const fileSystem = new SimulatedDisk({ directories: [DIRECTORY] });
     const wal = await SteppedWal.open({ fileSystem });
     const promise = wal.lane.append(wal.stream(1), 'x', null, undefined);
     promise.catch(() => undefined);
     await wal.turn();
-    fileSystem.afterWrite = () => {
+    fileSystem.onStep = () => {
       throw systemError('EIO');
     };
     assert.throws(() => wal.writer.step(), { code: 'ERR_MILLRACE_WRITE_FAILED' });

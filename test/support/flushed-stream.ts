@@ -17,7 +17,7 @@ import { verifySegment } from '../../src/segment/verify.ts';
 import { SegmentAccess } from '../../src/stream/segment-access.ts';
 import { type LoadedTracking, loadTracking } from '../../src/stream/tracking-loader.ts';
 import { FrameLog } from './frame-log.ts';
-import { MemoryFileSystem } from './memory-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 
 const STORE_ID = new Uint8Array(16).fill(3);
 const STREAM_ID = 1;
@@ -31,7 +31,7 @@ export class FlushedStream {
   static async open(logBytes?: number): Promise<FlushedStream> {
     await loadChecksum();
     const coordinator = await openEmbeddedCoordinator({
-      fileSystem: new MemoryFileSystem(),
+      fileSystem: new SimulatedDisk({ directories: ['/wal'] }),
       directory: join('/', 'wal', 'manifest'),
       storeId: STORE_ID,
       clock: new ManualClock(1_000_000),

@@ -30,11 +30,6 @@ export interface Call {
 /** Throws to fail the call; a returned number bounds the bytes of a read or write. */
 export type Hook = (call: Call) => number | void | Promise<number | void>;
 
-/** A system error as the file system throws it. */
-export function systemError(code: string): NodeJS.ErrnoException {
-  return Object.assign(new Error(`${code}: injected`), { code });
-}
-
 export class RecordingFileSystem implements FileSystem {
   readonly calls: Call[] = [];
   readonly #inner: FileSystem;

@@ -6,7 +6,7 @@ import { RingProducer } from '../../src/ring/producer.ts';
 import { FrameAppender } from '../../src/stream/frame-appender.ts';
 import { createSlotFiles } from '../../src/wal/slot-files.ts';
 import { WalWriter } from '../../src/wal/writer.ts';
-import { MemoryFileSystem } from './memory-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { DIRECTORY, slotPath } from './stepped-lane.ts';
 import { newStream } from './stream-state.ts';
 
@@ -19,7 +19,7 @@ export const EXAMPLE: { readonly lane: number; readonly storeId: Uint8Array; rea
 /** Filling 5 with one block, number 9, as the engine writes it. */
 export async function exampleSlot(): Promise<Uint8Array> {
   const { lane, storeId, geometry } = EXAMPLE;
-  const disk = new MemoryFileSystem();
+  const disk = new SimulatedDisk({ directories: [DIRECTORY] });
   await createSlotFiles(disk, DIRECTORY, storeId, lane, geometry);
   const ring = allocateRing(geometry);
   for (const slot of [0, 1])

@@ -8,7 +8,7 @@ import { Lane } from '../../src/stream/lane.ts';
 import type { WritableStreamState } from '../../src/stream/frame-appender.ts';
 import { createSlotFiles } from '../../src/wal/slot-files.ts';
 import { WalWriter } from '../../src/wal/writer.ts';
-import { MemoryFileSystem } from './memory-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { DIRECTORY, recover, SMALL_RING, STORE_ID } from './stepped-lane.ts';
 import { newStream } from './stream-state.ts';
 
@@ -29,7 +29,7 @@ export class SteppedWal {
   readonly #streams = new Map<number, WritableStreamState>();
 
   static async open(settings: Partial<WalSettings> = {}): Promise<SteppedWal> {
-    const fileSystem = settings.fileSystem ?? new MemoryFileSystem();
+    const fileSystem = settings.fileSystem ?? new SimulatedDisk({ directories: [DIRECTORY] });
     const geometry = settings.geometry ?? SMALL_RING;
     await createSlotFiles(fileSystem, DIRECTORY, STORE_ID, 0, geometry);
     const { recovered, ring } = await recover(fileSystem, { geometry });

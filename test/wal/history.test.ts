@@ -10,8 +10,10 @@ import { loadChecksum } from '../../src/codec/checksum.ts';
 import { groupFrames } from '../../src/flush/slot-frames.ts';
 import type { LaneStart, SealedSlot } from '../../src/ring/producer.ts';
 import { readFrameHeader } from '../../src/record/frame-reader.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
+import { survivingPages } from '../../src/testing/disk/power-loss.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import {
+  DIRECTORY,
   NOTHING_FLUSHED,
   PowerLoss,
   recover,
@@ -32,7 +34,7 @@ interface Block {
 }
 
 class History {
-  readonly #disk = new MemoryFileSystem();
+  readonly #disk = new SimulatedDisk({ directories: [DIRECTORY] });
   #lane: SteppedLane | undefined;
   /** Acknowledged blocks, from the first of the store's life on. */
   readonly #log: Block[] = [];
@@ -136,7 +138,7 @@ class History {
 
   /** Loses power in the middle of the next write. */
   async #crash(keep: number, random: SeededRandom): Promise<void> {
-    this.#disk.afterWrite = () => {
+    this.#disk.onStep = () => {
       throw new PowerLoss();
     };
     let torn = false;
@@ -146,7 +148,7 @@ class History {
       torn = true;
     }
     if (torn) this.torn += 1;
-    this.#disk.crash(() => random.below(100) < keep);
+    this.#disk.losePower(survivingPages(() => random.below(100) < keep));
     await this.#reopen(torn ? this.#closed.length : 0);
   }
 

@@ -9,8 +9,9 @@ import { FIRST_BLOCK_POSITION } from '../../src/ring/geometry.ts';
 import { decide, FILE_TABLE } from '../../src/wal/recovery-table.ts';
 import { createSlotFiles, parseSlotFileName, slotFileName } from '../../src/wal/slot-files.ts';
 import { readSlotHeader, SLOT_CHECKED_BYTES, writeSlotHeader } from '../../src/wal/slot-format.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
-import { RecordingFileSystem, systemError } from '../support/recording-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
+import { systemError } from '../../src/testing/disk/calls.ts';
+import { RecordingFileSystem } from '../support/recording-file-system.ts';
 import {
   DIRECTORY,
   recover,
@@ -21,7 +22,7 @@ import {
   STORE_ID,
 } from '../support/stepped-lane.ts';
 
-let disk: MemoryFileSystem;
+let disk: SimulatedDisk;
 
 /** Rewrites a file's header with a valid checksum. */
 function rewriteHeader(slotIndex: number, change: (view: DataView) => void): void {
@@ -43,7 +44,7 @@ async function rejectsWith(code: string, rule: string, slotIndex: number): Promi
 describe('a slot file', () => {
   before(loadChecksum);
   beforeEach(async () => {
-    disk = new MemoryFileSystem();
+    disk = new SimulatedDisk({ directories: [DIRECTORY] });
     const lane = await SteppedLane.open(disk);
     lane.batch(1, 'a', 'b');
   });
@@ -58,7 +59,7 @@ describe('a slot file', () => {
       placed: false,
     });
     assert.deepEqual([row.label, row.then], ['F1', 'create']);
-    const empty = new MemoryFileSystem();
+    const empty = new SimulatedDisk({ directories: [DIRECTORY] });
     await createSlotFiles(empty, DIRECTORY, STORE_ID, 0, SMALL_RING);
     const { recovered } = await recover(empty);
     assert.deepEqual(recovered.start, { slotSequence: 0, blockSequence: 0 });
@@ -192,7 +193,7 @@ describe('a slot file', () => {
 describe('the birth of slot files', () => {
   before(loadChecksum);
   beforeEach(() => {
-    disk = new MemoryFileSystem();
+    disk = new SimulatedDisk({ directories: [DIRECTORY] });
   });
 
   it('writes zeros behind a header that recovery accepts', async () => {
@@ -241,7 +242,13 @@ describe('the birth of slot files', () => {
   });
 
   it('goes through the page cache where direct I/O is refused, at open or at the first write', async () => {
-    await createSlotFiles(new MemoryFileSystem({ direct: false }), DIRECTORY, STORE_ID, 0, SMALL_RING);
+    await createSlotFiles(
+      new SimulatedDisk({ directories: [DIRECTORY], direct: false }),
+      DIRECTORY,
+      STORE_ID,
+      0,
+      SMALL_RING,
+    );
     const refusing = new RecordingFileSystem(disk);
     let direct = false;
     refusing.on('open', ({ mode }) => {

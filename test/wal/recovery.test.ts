@@ -9,8 +9,10 @@ import { BLOCK_HEADER_BYTES } from '../../src/ring/block-format.ts';
 import { FIRST_BLOCK_POSITION } from '../../src/ring/geometry.ts';
 import { BLOCK_TABLE, decide, FILE_TABLE } from '../../src/wal/recovery-table.ts';
 import { blockAt } from '../../src/wal/scan.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
+import { survivingPages } from '../../src/testing/disk/power-loss.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import {
+  DIRECTORY,
   type LaneSettings,
   pagesOf,
   pathOfFilling,
@@ -22,7 +24,7 @@ import {
   STORE_ID,
 } from '../support/stepped-lane.ts';
 
-let disk: MemoryFileSystem;
+let disk: SimulatedDisk;
 
 /** Flips one byte of the payload of the block at `position`. */
 function damageBlock(slotSequence: number, position: number): void {
@@ -32,14 +34,14 @@ function damageBlock(slotSequence: number, position: number): void {
 /** Tears the next write: of its pages only those survive whose index in the write `keep` accepts. */
 function tearNextWrite(lane: SteppedLane, keep: (page: number) => boolean): void {
   let first = 0;
-  disk.afterWrite = ({ position }) => {
+  disk.onStep = ({ position = 0 }) => {
     first = position / PAGE_BYTES;
     throw new PowerLoss();
   };
   assert.throws(() => {
     lane.drain();
   });
-  disk.crash((_path, page) => keep(page - first));
+  disk.losePower(survivingPages((_path, page) => keep(page - first)));
 }
 
 async function textAndEnd(settings: Partial<LaneSettings> = {}): Promise<{ text: string[]; endedBy: string }> {
@@ -69,7 +71,7 @@ async function rejectsAsDamaged(expected: Expected, settings: Partial<LaneSettin
 describe('the place where a block is due', () => {
   before(loadChecksum);
   beforeEach(() => {
-    disk = new MemoryFileSystem();
+    disk = new SimulatedDisk({ directories: [DIRECTORY] });
   });
 
   it('B1: accepts the block', async () => {
@@ -218,7 +220,7 @@ describe('the page of recovery', () => {
 describe('a torn write', () => {
   before(loadChecksum);
   beforeEach(() => {
-    disk = new MemoryFileSystem();
+    disk = new SimulatedDisk({ directories: [DIRECTORY] });
   });
 
   const BLOCK_PAGES = [1, 3, 2];
@@ -239,7 +241,7 @@ describe('a torn write', () => {
 
   it('leaves a prefix of whole blocks, whichever of its pages reached the disk', async () => {
     for (let kept = 0; kept < 2 ** 6; kept += 1) {
-      disk = new MemoryFileSystem();
+      disk = new SimulatedDisk({ directories: [DIRECTORY] });
       const lane = await SteppedLane.open(disk);
       lane.batch(1, 'before');
       for (const value of values) lane.block(1, value);
@@ -371,7 +373,7 @@ describe('a torn write', () => {
 describe('a block', () => {
   before(loadChecksum);
   beforeEach(() => {
-    disk = new MemoryFileSystem();
+    disk = new SimulatedDisk({ directories: [DIRECTORY] });
   });
 
   const IDENTITY = { lane: 0, storeId: STORE_ID };

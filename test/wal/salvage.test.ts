@@ -10,9 +10,12 @@ import { FIRST_BLOCK_POSITION, slotBase } from '../../src/ring/geometry.ts';
 import { FRAME_KIND } from '../../src/record/frame-format.ts';
 import { readFrameHeader } from '../../src/record/frame-reader.ts';
 import { findBlocks } from '../../src/wal/scan.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
-import { RecordingFileSystem, systemError } from '../support/recording-file-system.ts';
+import { survivingPages } from '../../src/testing/disk/power-loss.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
+import { systemError } from '../../src/testing/disk/calls.ts';
+import { RecordingFileSystem } from '../support/recording-file-system.ts';
 import {
+  DIRECTORY,
   type LaneSettings,
   pagesOf,
   pathOfFilling,
@@ -26,7 +29,7 @@ import {
 
 const SALVAGE = { salvage: true } as const;
 
-let disk: MemoryFileSystem;
+let disk: SimulatedDisk;
 
 function damage(slotSequence: number, position: number): void {
   disk.contentOf(pathOfFilling(slotSequence))[position + BLOCK_HEADER_BYTES + 20]! ^= 1;
@@ -68,7 +71,7 @@ function writeTurns(lane: SteppedLane, turns: number): void {
 describe('a salvage', () => {
   before(loadChecksum);
   beforeEach(() => {
-    disk = new MemoryFileSystem();
+    disk = new SimulatedDisk({ directories: [DIRECTORY] });
   });
 
   it('changes nothing where nothing is damaged', async () => {
@@ -202,7 +205,7 @@ describe('a salvage', () => {
 
   it('is over once the damaged fillings are flushed', async () => {
     for (const lostBlocks of [[2], [2, 3], [4, 5]]) {
-      disk = new MemoryFileSystem();
+      disk = new SimulatedDisk({ directories: [DIRECTORY] });
       const lane = await SteppedLane.open(disk);
       writeTurns(lane, 3);
       lane.seal();
@@ -232,13 +235,13 @@ describe('a salvage', () => {
     const lane = await SteppedLane.open(disk);
     lane.batch(1, 'a', 'damaged');
     for (const value of ['torn', 'phantom']) lane.block(1, value);
-    disk.afterWrite = () => {
+    disk.onStep = () => {
       throw systemError('EIO');
     };
     assert.throws(() => {
       lane.drain();
     });
-    disk.crash((_path, page) => page === 4);
+    disk.losePower(survivingPages((_path, page) => page === 4));
     const next = await SteppedLane.open(disk);
     next.batch(1, 'b', 'c', 'd');
     damage(0, FIRST_BLOCK_POSITION + PAGE_BYTES);
@@ -320,7 +323,7 @@ describe('a salvage', () => {
     });
     await fc.assert(
       fc.asyncProperty(blocks, fc.array(fc.nat(), { minLength: 1, maxLength: 4 }), async (plan, damages) => {
-        disk = new MemoryFileSystem();
+        disk = new SimulatedDisk({ directories: [DIRECTORY] });
         const lane = await SteppedLane.open(disk);
         const written: string[][] = [];
         const offsets = new Map<number, number>();

@@ -6,8 +6,9 @@ import { isMillraceError } from '../../src/errors/millrace-error.ts';
 import { MIB, WRITE_BYTES_MAX } from '../../src/limits/limits.ts';
 import { FIRST_BLOCK_POSITION, slotBase } from '../../src/ring/geometry.ts';
 import { findBlocks } from '../../src/wal/scan.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
-import { type Call, RecordingFileSystem, systemError } from '../support/recording-file-system.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
+import { systemError } from '../../src/testing/disk/calls.ts';
+import { type Call, RecordingFileSystem } from '../support/recording-file-system.ts';
 import {
   DIRECTORY,
   pagesOf,
@@ -22,11 +23,11 @@ import {
 
 const IDENTITY = { lane: 0, storeId: STORE_ID };
 
-let memory: MemoryFileSystem;
+let memory: SimulatedDisk;
 let disk: RecordingFileSystem;
 
 function useDisk(direct: boolean): void {
-  memory = new MemoryFileSystem({ direct });
+  memory = new SimulatedDisk({ directories: [DIRECTORY], direct });
   disk = new RecordingFileSystem(memory);
 }
 

@@ -7,7 +7,7 @@ import { openEmbeddedCoordinator } from '../../../src/coordinator/embedded-coord
 import { BENCH_START, BENCH_TIMES } from '../../contract/coordinator.contract.ts';
 import { Moves, moves } from '../../support/coordinator-moves.ts';
 import { CoordinatorPair } from '../../support/coordinator-pair.ts';
-import { MemoryFileSystem } from '../../support/memory-file-system.ts';
+import { SimulatedDisk } from '../../../src/testing/disk/simulated-disk.ts';
 import { findPostgres, PostgresServer } from '../../support/postgres-server.ts';
 import { openForContract } from '../../support/postgres-coordinators.ts';
 
@@ -30,7 +30,7 @@ describe('PostgreSQL and the embedded coordinator', { skip }, () => {
       const clock = new ManualClock(BENCH_START);
       const opened = await openForContract(server, clock, BENCH_TIMES, new SeededRandom(1));
       const embedded = await openEmbeddedCoordinator({
-        fileSystem: new MemoryFileSystem(),
+        fileSystem: new SimulatedDisk(),
         directory: '/manifest',
         storeId: new Uint8Array(16),
         clock,

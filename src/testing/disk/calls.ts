@@ -1,0 +1,50 @@
+/** What is asked of a simulated disk, and how a call can be made to fail. */
+import { constants } from 'node:os';
+
+export type DiskOperation =
+  | 'open'
+  | 'create'
+  | 'read'
+  | 'write'
+  | 'sync'
+  | 'truncate'
+  | 'size'
+  | 'stat'
+  | 'list'
+  | 'makeDirectory'
+  | 'rename'
+  | 'remove'
+  | 'removeDirectory'
+  | 'syncDirectory'
+  | 'close';
+
+export interface DiskCall {
+  readonly operation: DiskOperation;
+  /** Of a rename, the target. */
+  readonly path: string;
+  /** Of a read, write or truncation. */
+  readonly position?: number;
+  readonly length?: number;
+}
+
+/** What becomes of a call instead of success. */
+export type DiskFault =
+  /** It throws the system's error and has no effect. A failed sync drops what it should have made durable. */
+  | { readonly error: string }
+  /** A read or write ends after so many bytes, without an error. */
+  | { readonly bytes: number }
+  /** A sync that returns as if it had been done. */
+  | { readonly lie: true };
+
+const NUMBERS: Readonly<Partial<Record<string, number>>> = constants.errno;
+
+/** A system error as Node throws it; it has no name for EDQUOT and calls it unknown. */
+export function systemError(code: string, call?: DiskCall): NodeJS.ErrnoException {
+  const number = NUMBERS[code];
+  const message = call === undefined ? `${code}: injected` : `${code}: ${call.operation} '${call.path}'`;
+  return Object.assign(new Error(message), {
+    code: code === 'EDQUOT' ? 'UNKNOWN' : code,
+    ...(number === undefined ? {} : { errno: -number }),
+    ...(call === undefined ? {} : { syscall: call.operation, path: call.path }),
+  });
+}
