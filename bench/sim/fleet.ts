@@ -31,8 +31,8 @@ import { DeadlineWatch } from './deadlines.ts';
 import { EventQueue } from './event-queue.ts';
 import { FleetView } from './fleet-view.ts';
 import { countJob, type Measures, newMeasures } from './measures.ts';
-import { addRequests } from './prices.ts';
-import { deleteRequests, inputRequests, scanRequests, writeRequests } from './requests.ts';
+import { addRequests, type RequestCounts } from './prices.ts';
+import { deleteRequests, rewriteReadRequests, scanRequests, writeRequests } from './requests.ts';
 import { modelOutputs } from './rewrite-model.ts';
 import { sampleOf } from './sample.ts';
 import { BURST_OBJECTS, burstInterval, makeStreams, objectInterval, ObjectMaker } from './workload.ts';
@@ -51,6 +51,7 @@ interface Work {
   readonly outputs: readonly JobOutput[];
   readonly dropped: readonly RunReference[];
   readonly readBytes: number;
+  readonly reads: RequestCounts;
   /** Place of the claim among the deletions. */
   readonly claim: number;
 }
@@ -171,10 +172,11 @@ export class Fleet {
     const outputs = modelOutputs(job, layout, keys, (streamId) => this.#streams[streamId - 1]!.keys);
     let readBytes = 0;
     for (const { runs } of job.inputs) for (const { byteLength } of runs) readBytes += byteLength;
-    return { job, reason, outputs, dropped: layout.dropped, readBytes, claim: this.deadlines.claimed() };
+    const reads = rewriteReadRequests(layout, job.inputs);
+    return { job, reason, outputs, dropped: layout.dropped, readBytes, reads, claim: this.deadlines.claimed() };
   }
 
-  #finish({ job, reason, outputs, dropped, readBytes, claim }: Work): void {
+  #finish({ job, reason, outputs, dropped, readBytes, reads, claim }: Work): void {
     const { measures } = this;
     this.#run(commitJob(this.#state, { jobId: job.jobId, token: job.token, outputs, dropped }));
     const inputKeys = job.inputs.map(({ key }) => key);
@@ -184,10 +186,7 @@ export class Fleet {
       writtenBytes += bytes;
       addRequests(measures.rewriteWrites, writeRequests(bytes));
     }
-    for (const { runs } of job.inputs) {
-      const ranges = runs.map(({ byteOffset, byteLength }) => ({ position: byteOffset, length: byteLength }));
-      addRequests(measures.rewriteReads, inputRequests(ranges, job.inputs.length));
-    }
+    addRequests(measures.rewriteReads, reads);
     countJob(measures, reason, { inputs: inputKeys.length, outputs: outputs.length, readBytes, writtenBytes });
   }
 

@@ -1,27 +1,17 @@
 /**
- * Reads one input object forward. Small runs are cut out of a window that holds a part of the object, with the next
- * part under way: an object with thousands of runs costs as few requests as one with a single run. Large runs are read
- * past the window, straight into the hands of who streams them.
+ * Reads one input object forward, window by window, with the next one under way before this one ends. Runs that are
+ * larger than a window are read past it, straight into the hands of who streams them.
  */
-import { assert } from '../base/assert.ts';
+import { assert, required } from '../base/assert.ts';
 import type { SegmentSource } from '../segment/source.ts';
-
-/** Memory of the windows of all inputs together. */
-export const WINDOWS_BYTES: number = 16 * 1024 * 1024;
-/** One request of a run that is read past the window; twice as much is in memory. */
-export const RUN_READ_BYTES: number = 4 * 1024 * 1024;
-const WINDOW_BYTES_MAX: number = 1024 * 1024;
-const WINDOW_BYTES_MIN: number = 32 * 1024;
-/** A window, the next one, and what is carried over from one to the other. */
-const WINDOWS_PER_INPUT = 3;
-/** A smaller gap of dead bytes is cheaper to read than to skip. */
-const GAP_BYTES = 64 * 1024;
+import type { ByteRange, InputPlan } from './input-windows.ts';
 
 /** Counts what the buffers of a job hold. */
 export class BufferAccount {
   held = 0;
   peak = 0;
   readBytes = 0;
+  reads = 0;
 
   add(bytes: number): void {
     this.held += bytes;
@@ -30,72 +20,80 @@ export class BufferAccount {
   }
 }
 
-export interface ByteRange {
-  readonly position: number;
-  readonly length: number;
+/** Memory for windows that are on their way, shared by all inputs of a job. */
+export class WindowsAhead {
+  #free: number;
+
+  constructor(bytes: number) {
+    this.#free = bytes;
+  }
+
+  take(bytes: number): boolean {
+    if (bytes > this.#free) return false;
+    this.#free -= bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.#free += bytes;
+  }
 }
 
-type ReadBytes = (position: number, length: number) => Promise<Uint8Array>;
+export type ReadBytes = (position: number, length: number) => Promise<Uint8Array>;
 
 interface Window {
+  readonly index: number;
   readonly position: number;
   readonly bytes: Uint8Array;
 }
 
-export function windowBytesFor(inputs: number): number {
-  const share = Math.floor(WINDOWS_BYTES / WINDOWS_PER_INPUT / Math.max(1, inputs));
-  return Math.min(WINDOW_BYTES_MAX, Math.max(WINDOW_BYTES_MIN, share));
+interface ComingWindow {
+  readonly index: number;
+  readonly length: number;
+  readonly bytes: Promise<Uint8Array>;
+  /** It was taken from the memory that all inputs share. */
+  readonly ahead: boolean;
 }
 
-/** Joins ranges, ascending and disjoint, across gaps too small to be skipped. */
-export function joinRanges(ranges: readonly ByteRange[]): ByteRange[] {
-  const joined: ByteRange[] = [];
-  for (const { position, length } of ranges) {
-    const last = joined.at(-1);
-    if (last !== undefined && position - (last.position + last.length) <= GAP_BYTES) {
-      joined[joined.length - 1] = { position: last.position, length: position + length - last.position };
-    } else {
-      joined.push({ position, length });
-    }
-  }
-  return joined;
+export interface InputSourceOptions {
+  readonly size: number;
+  readonly read: ReadBytes;
+  readonly plan: InputPlan;
+  readonly ahead: WindowsAhead;
+  readonly account: BufferAccount;
 }
 
 export class InputSource implements SegmentSource {
   readonly size: number;
-  readonly #read: ReadBytes;
-  readonly #account: BufferAccount;
-  readonly #windowBytes: number;
-  /** Bytes that will be wanted, ascending. */
-  readonly #ranges: readonly ByteRange[];
+  readonly #options: InputSourceOptions;
   #window: Window | undefined;
-  #next: { readonly position: number; readonly length: number; readonly bytes: Promise<Uint8Array> } | undefined;
+  #coming: ComingWindow | undefined;
 
-  /** `live` are all runs that will be read, by position. */
-  constructor(size: number, read: ReadBytes, live: readonly ByteRange[], windowBytes: number, account: BufferAccount) {
-    this.size = size;
-    this.#read = read;
-    this.#account = account;
-    this.#windowBytes = windowBytes;
-    this.#ranges = joinRanges(live.filter(({ length }) => this.#isSmall(length)));
+  constructor(options: InputSourceOptions) {
+    this.#options = options;
+    this.size = options.size;
+  }
+
+  /** Sends for the first window; for a start together with the other inputs. */
+  begin(): void {
+    const [first] = this.#options.plan.windows;
+    if (first !== undefined && this.#window === undefined) this.#send(0, first, false);
+  }
+
+  /** Whether a run of this length lies in a window. */
+  isWindowed(runBytes: number): boolean {
+    return runBytes <= this.#options.plan.windowBytes;
   }
 
   /** Where a run of this length is read from. */
   sourceFor(runBytes: number): SegmentSource {
-    if (this.#isSmall(runBytes)) return this;
-    return { size: this.size, read: this.#read };
-  }
-
-  #isSmall(runBytes: number): boolean {
-    return runBytes <= this.#windowBytes / 2;
+    return this.isWindowed(runBytes) ? this : { size: this.size, read: this.#options.read };
   }
 
   async read(position: number, length: number): Promise<Uint8Array> {
-    assert(this.#isSmall(length), 'a large run is read past the window');
-    let window = this.#window;
-    if (window === undefined || position < window.position) window = await this.#open(position, length);
-    if (position + length > window.position + window.bytes.length)
-      window = await this.#advance(window, position, length);
+    const index = this.#indexOf(position, length);
+    const window = this.#window?.index === index ? this.#window : await this.#turnTo(index);
+    this.#lookAhead(window, position + length);
     const at = position - window.position;
     return window.bytes.subarray(at, at + length);
   }
@@ -103,64 +101,69 @@ export class InputSource implements SegmentSource {
   /** Gives back the buffers. */
   close(): void {
     this.#setWindow(undefined);
-    this.#dropNext();
+    this.#dropComing();
   }
 
-  async #open(position: number, length: number): Promise<Window> {
-    this.#dropNext();
+  #indexOf(position: number, length: number): number {
+    const { windows } = this.#options.plan;
+    let low = 0;
+    let high = windows.length;
+    while (high - low > 1) {
+      const middle = (low + high) >>> 1;
+      if ((windows[middle] as ByteRange).position <= position) low = middle;
+      else high = middle;
+    }
+    const found = windows[low];
+    assert(
+      found !== undefined && position >= found.position && position + length <= found.position + found.length,
+      'runs lie in windows',
+    );
+    return low;
+  }
+
+  async #turnTo(index: number): Promise<Window> {
+    const { position, length } = required(this.#options.plan.windows[index], 'a window of the plan');
+    // This window is not needed any more: its memory is there for the next one.
     this.#setWindow(undefined);
-    const bytes = await this.#read(position, Math.max(length, this.#reach(position)));
-    const window = { position, bytes };
+    if (this.#coming?.index !== index) {
+      this.#dropComing();
+      this.#send(index, { position, length }, false);
+    }
+    const bytes = await required(this.#coming, 'it was sent for').bytes;
+    this.#dropComing();
+    const window = { index, position, bytes };
     this.#setWindow(window);
-    this.#prefetch(position + bytes.length);
     return window;
   }
 
-  /** Moves on to a window that holds [`position`, `position + length`), which ends behind this one. */
-  async #advance(window: Window, position: number, length: number): Promise<Window> {
-    const end = window.position + window.bytes.length;
-    const next = this.#next;
-    const wanted = Math.max(position, end);
-    const covered = next !== undefined && wanted >= next.position && position + length <= next.position + next.length;
-    if (!covered || (position < end && next.position !== end)) return this.#open(position, length);
-    const fresh = await next.bytes;
-    const carried = position < end ? window.bytes.subarray(position - window.position) : new Uint8Array(0);
-    const bytes = carried.length === 0 ? fresh : Buffer.concat([carried, fresh]);
-    const moved = { position: next.position - carried.length, bytes };
-    this.#next = undefined;
-    this.#account.add(-next.length);
-    this.#setWindow(moved);
-    this.#prefetch(moved.position + bytes.length);
-    return moved;
+  /** Sends for the next window when this one is nearly used up, as far as there is memory for it. */
+  #lookAhead(window: Window, end: number): void {
+    const { plan, ahead } = this.#options;
+    const next = plan.windows[window.index + 1];
+    if (next === undefined || this.#coming !== undefined) return;
+    const rest = window.position + window.bytes.length - end;
+    if (rest > window.bytes.length / 2 || !ahead.take(next.length)) return;
+    this.#send(window.index + 1, next, true);
   }
 
-  #prefetch(from: number): void {
-    const range = this.#ranges.find(({ position, length }) => position + length > from);
-    if (range === undefined) return;
-    const position = Math.max(from, range.position);
-    const length = this.#reach(position);
-    const bytes = this.#read(position, length);
+  #send(index: number, { position, length }: ByteRange, ahead: boolean): void {
+    const bytes = this.#options.read(position, length);
     // A job that fails meanwhile never looks at it: its failure must not end the process.
     bytes.catch(() => undefined);
-    this.#account.add(length);
-    this.#next = { position, length, bytes };
-  }
-
-  /** Bytes of a window that begins at `position`: it ends with the range, where the gap behind is worth a skip. */
-  #reach(position: number): number {
-    const range = this.#ranges.find((candidate) => candidate.position + candidate.length > position);
-    const end = range === undefined || range.position > position ? position : range.position + range.length;
-    return Math.min(this.#windowBytes, end - position);
+    this.#options.account.add(length);
+    this.#coming = { index, length, bytes, ahead };
   }
 
   #setWindow(window: Window | undefined): void {
-    this.#account.add((window?.bytes.length ?? 0) - (this.#window?.bytes.length ?? 0));
+    this.#options.account.add((window?.bytes.length ?? 0) - (this.#window?.bytes.length ?? 0));
     this.#window = window;
   }
 
-  #dropNext(): void {
-    if (this.#next === undefined) return;
-    this.#account.add(-this.#next.length);
-    this.#next = undefined;
+  #dropComing(): void {
+    const coming = this.#coming;
+    if (coming === undefined) return;
+    this.#options.account.add(-coming.length);
+    if (coming.ahead) this.#options.ahead.give(coming.length);
+    this.#coming = undefined;
   }
 }

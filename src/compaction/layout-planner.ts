@@ -29,8 +29,10 @@ export function layOut(
   const generations: number[] = [];
   const dropped: RunReference[] = [];
   for (const stream of streams) {
+    const tracking = needed.get(stream.streamId);
+    const names = tracking === undefined ? undefined : new Set(tracking.map(runName));
     for (const { output, parents } of groupsOf(stream, assigner, job.hints['joinRuns'] !== false)) {
-      const run = layOutRun(stream, parents, needed.get(stream.streamId) ?? []);
+      const run = layOutRun(stream, parents, tracking?.[0], names);
       if (run === undefined) {
         dropped.push(...parents.map(({ run: { objectKey, byteOffset } }) => ({ objectKey, byteOffset })));
         continue;
@@ -101,22 +103,25 @@ function groupsOf({ parents }: StreamParents, assigner: OutputAssigner, join: bo
   return groups;
 }
 
-/** `undefined` when nothing of the parents is needed. */
+/**
+ * `undefined` when nothing of the parents is needed. `oldest` is the first run with needed tracking, `names` are all of
+ * them: most streams have none, and then no run has to be named.
+ */
 function layOutRun(
   { streamId, compression, firstOffset: logStart }: StreamParents,
   group: readonly PlacedParent[],
-  needed: readonly FoundRun[],
+  oldest: FoundRun | undefined,
+  names: ReadonlySet<string> | undefined,
 ): LayoutRun | undefined {
   const first = (group[0] as PlacedParent).run;
   const end = (group.at(-1) as PlacedParent).run.endOffset;
-  const names = new Set(needed.map(runName));
   const parents = group.map(({ run }): LayoutParent => {
     const { objectKey, byteOffset, byteLength, chunks, records, firstOffset, nextOffset, endOffset } = run;
     const place = { objectKey, byteOffset, byteLength, chunks };
-    return { ...place, records, firstOffset, nextOffset, endOffset, tracking: names.has(runName(run)) };
+    return { ...place, records, firstOffset, nextOffset, endOffset, tracking: names?.has(runName(run)) ?? false };
   });
-  const [oldest] = needed;
-  const snapshot = oldest !== undefined && group.some(({ run }) => runName(run) === runName(oldest));
+  const oldestName = oldest && runName(oldest);
+  const snapshot = oldestName !== undefined && group.some(({ run }) => runName(run) === oldestName);
   // A run that stays in front, kept for its tracking, has to be followed without a gap: then nothing is cut off.
   const inFront = oldest === undefined || snapshot || oldest.firstOffset > first.firstOffset;
   const visibleFrom = Math.max(first.firstOffset, Math.min(logStart, end));

@@ -7,7 +7,8 @@ import { segmentCorrupt } from '../segment/errors.ts';
 import type { StoredChunk } from '../segment/chunk-reader.ts';
 import { streamChunks } from '../segment/chunk-stream.ts';
 import { required } from '../base/assert.ts';
-import { type BufferAccount, type ByteRange, InputSource, RUN_READ_BYTES, windowBytesFor } from './input-source.ts';
+import { type BufferAccount, InputSource, type ReadBytes, WindowsAhead } from './input-source.ts';
+import { planInputs, RUN_READ_BYTES } from './input-windows.ts';
 import type { LayoutParent } from './layout.ts';
 import type { Pace } from './pace.ts';
 import type { RewriteInput, RewriteJob } from './rewrite-job.ts';
@@ -30,23 +31,28 @@ export class ParentReader {
 
   /** Checks that every input is there and is the object that was committed. */
   async open(): Promise<void> {
-    const live = liveRanges(this.#job);
-    const windowBytes = windowBytesFor(live.size);
-    for (const input of this.#job.inputs) {
-      const ranges = live.get(input.key);
-      if (ranges === undefined) continue;
-      await this.#checkInput(input);
-      const read = (position: number, length: number): Promise<Uint8Array> => this.#read(input.key, position, length);
-      this.#sources.set(input.key, new InputSource(input.bytes, read, ranges, windowBytes, this.#account));
-    }
+    const { inputs, aheadBytes } = planInputs(this.#job.layout, this.#job.inputs);
+    const ahead = new WindowsAhead(aheadBytes);
+    const account = this.#account;
+    const opened = await Promise.allSettled(
+      inputs.map(async ({ input, plan }) => {
+        const read: ReadBytes = (position, length) => this.#read(input.key, position, length);
+        const source = new InputSource({ size: input.bytes, read, plan, ahead, account });
+        this.#sources.set(input.key, source);
+        await checkInput(input, plan.whole ? (position, length) => source.read(position, length) : read);
+      }),
+    );
+    for (const outcome of opened) if (outcome.status === 'rejected') throw outcome.reason;
+    for (const source of this.#sources.values()) source.begin();
   }
 
   /** Yields the run's chunks. A chunk is valid until the next one is asked for. */
   async *chunks(parent: LayoutParent, streamId: number): AsyncGenerator<StoredChunk> {
     const { objectKey, byteOffset: position, byteLength: length, firstOffset: base } = parent;
-    const source = required(this.#sources.get(objectKey), 'parents are runs of the inputs').sourceFor(length);
+    const input = required(this.#sources.get(objectKey), 'parents are runs of the inputs');
+    const source = input.sourceFor(length);
     const range = { objectKey, position, length, streamId, base, readBytes: RUN_READ_BYTES };
-    const buffers = Math.min(length, 2 * RUN_READ_BYTES);
+    const buffers = input.isWindowed(length) ? 0 : Math.min(length, 2 * RUN_READ_BYTES);
     const seen = { chunks: 0, records: 0, nextOffset: undefined as number | undefined };
     this.#account.add(buffers);
     try {
@@ -71,26 +77,11 @@ export class ParentReader {
     for (const source of this.#sources.values()) source.close();
   }
 
-  async #checkInput({ key, bytes, checksum }: RewriteInput): Promise<void> {
-    this.#checkCancelled();
-    const size = await this.#objects.size(key);
-    if (size === undefined) {
-      throw new MillraceError('ERR_MILLRACE_OBJECT_NOT_FOUND', `object ${key}, an input, is not in the object store`, {
-        details: { key },
-      });
-    }
-    if (size !== bytes) throw segmentCorrupt(key, 0, `the object has ${size} bytes, ${bytes} were committed`);
-    checkSegmentSize(size, key);
-    const tail = parseTail(await this.#read(key, size - TAIL_BYTES, TAIL_BYTES), size, key);
-    const found = tail.checksum.toString(16).padStart(16, '0');
-    if (found === checksum) return;
-    throw segmentCorrupt(key, size - TAIL_BYTES, `expected the footer checksum ${checksum}, found ${found}`);
-  }
-
   async #read(key: string, position: number, length: number): Promise<Uint8Array> {
     await this.#pace.take(length);
     this.#checkCancelled();
     this.#account.readBytes += length;
+    this.#account.reads += 1;
     const bytes = await this.#objects.read(key, position, length);
     if (bytes.length === length) return bytes;
     throw segmentCorrupt(key, position, `the object store answered ${bytes.length} bytes of ${length}`);
@@ -102,20 +93,13 @@ export class ParentReader {
   }
 }
 
-/** By input, the ranges of all runs that are read; inputs with none are left alone. */
-function liveRanges({ layout }: RewriteJob): Map<string, ByteRange[]> {
-  const live = new Map<string, ByteRange[]>();
-  for (const { runs } of layout.outputs) {
-    for (const { parents } of runs) {
-      for (const { objectKey, byteOffset: position, byteLength: length } of parents) {
-        const ranges = live.get(objectKey);
-        if (ranges === undefined) live.set(objectKey, [{ position, length }]);
-        else ranges.push({ position, length });
-      }
-    }
-  }
-  for (const ranges of live.values()) ranges.sort((left, right) => left.position - right.position);
-  return live;
+/** One request shows the size as well: a tail is read at the end that was committed. */
+async function checkInput({ key, bytes, checksum }: RewriteInput, read: ReadBytes): Promise<void> {
+  checkSegmentSize(bytes, key);
+  const tail = parseTail(await read(bytes - TAIL_BYTES, TAIL_BYTES), bytes, key);
+  const found = tail.checksum.toString(16).padStart(16, '0');
+  if (found === checksum) return;
+  throw segmentCorrupt(key, bytes - TAIL_BYTES, `expected the footer checksum ${checksum}, found ${found}`);
 }
 
 function checkSeen(

@@ -9,17 +9,7 @@ import { DAY, keyed, latestOf, MINUTE, plain, type SeenRecord, World } from './w
 
 const force = { force: true };
 /** What every job goes through, and what therefore must have failed once. */
-const STEPS = [
-  'claimJob',
-  'findTrackingRuns',
-  'reserveObjects',
-  'size',
-  'read',
-  'create',
-  'write',
-  'commit',
-  'commitJob',
-];
+const STEPS = ['claimJob', 'findTrackingRuns', 'reserveObjects', 'read', 'create', 'write', 'commit', 'commitJob'];
 
 interface Filled {
   readonly world: World;

@@ -1,12 +1,45 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { PRICES_DEFAULT, requestCost } from '../../bench/sim/prices.ts';
-import { inputRequests, PART_BYTES, scanRequests, writeRequests } from '../../bench/sim/requests.ts';
+import { rewriteReadRequests, scanRequests, writeRequests } from '../../bench/sim/requests.ts';
 import { survivors } from '../../bench/sim/rewrite-model.ts';
 import { parsePrices, parseSimOptions } from '../../bench/sim/options.ts';
 import { MIX, makeStreams, WORKLOAD_DEFAULT } from '../../bench/sim/workload.ts';
 import { DeadlineWatch } from '../../bench/sim/deadlines.ts';
+import type { LayoutRun } from '../../src/compaction/layout.ts';
 import { MIB } from '../../src/limits/limits.ts';
+import { PART_BYTES_DEFAULT } from '../../src/object/s3/options.ts';
+
+/** Requests of a job over so many inputs with runs like these. */
+function readsOf(inputs: number, runs: number, byteLength: number): number {
+  const keys = Array.from({ length: inputs }, (_, index) => `input-${index}`);
+  const runAt = (index: number): LayoutRun => ({
+    streamId: index + 1,
+    firstOffset: 0,
+    nextOffset: inputs,
+    visibleFrom: 0,
+    compression: 'none',
+    snapshot: false,
+    keys: 'all',
+    parents: keys.map((objectKey, input) => ({
+      objectKey,
+      byteOffset: 64 + index * byteLength,
+      byteLength,
+      chunks: 1,
+      records: 1,
+      firstOffset: input,
+      nextOffset: input + 1,
+      endOffset: input + 1,
+      tracking: false,
+    })),
+  });
+  const layout = { outputs: [{ generation: 1, runs: Array.from({ length: runs }, (_, index) => runAt(index)) }] };
+  const bytes = 128 + runs * byteLength;
+  return rewriteReadRequests(
+    { ...layout, dropped: [] },
+    keys.map((key) => ({ key, bytes })),
+  ).gets;
+}
 
 suite('the cost model', () => {
   test('prices requests by the thousand', () => {
@@ -14,22 +47,20 @@ suite('the cost model', () => {
     assert.equal(dollars.toFixed(6), (2 * 0.005 + 10 * 0.0004).toFixed(6));
   });
 
-  test('writes an object of one part with one request, and one byte more in parts', () => {
-    assert.deepEqual(writeRequests(PART_BYTES), { puts: 1, gets: 0, deletes: 0 });
-    assert.deepEqual(writeRequests(PART_BYTES + 1), { puts: 4, gets: 2, deletes: 0 });
+  test('writes an object of two parts with one request, and one byte more in parts', () => {
+    assert.deepEqual(writeRequests(2 * PART_BYTES_DEFAULT), { puts: 1, gets: 0, deletes: 0 });
+    assert.deepEqual(writeRequests(2 * PART_BYTES_DEFAULT + 1), { puts: 5, gets: 2, deletes: 0 });
     assert.equal(writeRequests(100 * MIB).puts, 15);
   });
 
-  test('reads small runs through windows, which more inputs make smaller', () => {
-    const runs = Array.from({ length: 800 }, (_, index) => ({ position: index * 10_000, length: 10_000 }));
-    const few = inputRequests(runs, 4).gets;
-    const many = inputRequests(runs, 32).gets;
-    assert.ok(few < 15, `${few} requests`);
-    assert.ok(many > 3 * few, `${many} requests`);
+  test('reads few small inputs whole, and many in windows', () => {
+    assert.equal(readsOf(4, 800, 10_000), 4);
+    const many = readsOf(32, 800, 10_000);
+    assert.ok(many > 4 * 32 && many < 12 * 32, `${many} requests`);
   });
 
-  test('reads a large run by itself, four MiB at a time', () => {
-    assert.equal(inputRequests([{ position: 64, length: 40 * MIB }], 4).gets, 2 + 10);
+  test('reads a run that is larger than a window by itself, four MiB at a time', () => {
+    assert.equal(readsOf(2, 1, 40 * MIB), 2 * (1 + 10));
   });
 
   test('scans neighbours in one object together, and each object by itself', () => {

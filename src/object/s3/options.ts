@@ -23,9 +23,9 @@ export interface S3Options {
   readonly credentials?: S3Credentials;
   /** Bucket in the path rather than in the host name. Default: true when `endpoint` is given. */
   readonly forcePathStyle?: boolean;
-  /** Bytes of a part of a multipart upload, and the size up to which an object is one request. Default 8 MiB. */
+  /** Bytes of a part of a multipart upload; an object of up to two parts is one request. Default 16 MiB. */
   readonly partBytes?: number;
-  /** Parts of one object on their way at once. Default 3: with the one that fills, four parts of memory a writer. */
+  /** Parts of one object on their way at once. Default 2: with the one that fills, three parts of memory a writer. */
   readonly parallelParts?: number;
   /**
    * Let the server refuse a key that exists, in the same step as the write. Default true; `false` for servers that do
@@ -41,10 +41,12 @@ export interface S3Options {
 /** S3 takes no smaller part but the last. */
 export const PART_BYTES_MIN: number = 5 * MIB;
 export const PART_BYTES_MAX: number = GIB;
-export const PART_BYTES_DEFAULT: number = 8 * MIB;
+export const PART_BYTES_DEFAULT: number = 16 * MIB;
+/** Up to so many parts an object is one request: an upload in three parts takes seven. */
+export const SINGLE_PUT_PARTS = 2;
 /** S3 takes no more parts. */
 export const PARTS_MAX = 10_000;
-export const PARALLEL_PARTS_DEFAULT = 3;
+export const PARALLEL_PARTS_DEFAULT = 2;
 export const REQUEST_TIMEOUT_DEFAULT = 30_000;
 export const ATTEMPTS_DEFAULT = 6;
 /** UTF-8 bytes of a key, by S3. */

@@ -1,5 +1,5 @@
 /**
- * Writes one object: as a single request up to the size of a part, as a multipart upload beyond. Parts are copies in
+ * Writes one object: as a single request up to the size of two parts, as a multipart upload beyond. Parts are copies in
  * memory, so each attempt sends its body from the start.
  *
  * A reply can be lost after its request took effect. The next attempt is then refused because the key exists, by
@@ -14,6 +14,7 @@ import type { ObjectWriter } from '../object-store.ts';
 import { deleteObjects, DeletePace } from './deletion.ts';
 import { DIGEST_FIELD, headObject, WRITER_FIELD } from './metadata.ts';
 import { MultipartUpload } from './multipart-upload.ts';
+import { SINGLE_PUT_PARTS } from './options.ts';
 import type { S3Requests } from './requests.ts';
 import { errorName } from './s3-errors.ts';
 
@@ -49,8 +50,8 @@ export class S3Writer implements ObjectWriter {
     assert(this.#state === 'open', 'a writer takes bytes until it failed or ended');
     await this.#guard(async () => {
       for (let offset = 0; offset < bytes.byteLength;) {
-        // A full part waits for the next byte: an object of exactly one part is a single request.
-        if (this.#filled === this.#buffer.length) await this.#sendPart();
+        // A full buffer waits for the next byte: an object of exactly that size is a single request.
+        if (this.#filled === this.#buffer.length) await this.#makeRoom();
         const length = Math.min(bytes.byteLength - offset, this.#buffer.length - this.#filled);
         this.#buffer.set(bytes.subarray(offset, offset + length), this.#filled);
         this.#filled += length;
@@ -80,15 +81,31 @@ export class S3Writer implements ObjectWriter {
     }
   }
 
-  async #sendPart(): Promise<void> {
-    if (this.#upload === undefined) {
-      const { key, requests, parallelParts, partBytes } = this.#options;
-      // Not every server checks the condition on a multipart upload: ask once, before the work.
-      await this.#refuseExisting();
-      const metadata = this.#metadata();
-      this.#upload = await MultipartUpload.begin({ requests, key, parallelParts, partBytes, metadata });
+  /** The first buffer grows to what a single request takes; beyond, it is the first parts of an upload. */
+  async #makeRoom(): Promise<void> {
+    const { key, requests, parallelParts, partBytes } = this.#options;
+    if (this.#upload !== undefined) return this.#sendPart(this.#upload);
+    const single = SINGLE_PUT_PARTS * partBytes;
+    if (this.#buffer.length < single) {
+      const larger = Buffer.allocUnsafeSlow(single);
+      larger.set(this.#buffer);
+      this.#buffer = larger;
+      return;
     }
-    this.#buffer = await this.#upload.add(this.#buffer, this.#filled);
+    // Not every server checks the condition on a multipart upload: ask once, before the work.
+    await this.#refuseExisting();
+    const metadata = this.#metadata();
+    const upload = await MultipartUpload.begin({ requests, key, parallelParts, partBytes, metadata });
+    this.#upload = upload;
+    const whole = this.#buffer;
+    for (let from = 0; from < single; from += partBytes) {
+      this.#buffer = await upload.add(whole.subarray(from, from + partBytes), partBytes);
+    }
+    this.#filled = 0;
+  }
+
+  async #sendPart(upload: MultipartUpload): Promise<void> {
+    this.#buffer = await upload.add(this.#buffer, this.#filled);
     this.#filled = 0;
   }
 
@@ -120,7 +137,7 @@ export class S3Writer implements ObjectWriter {
   }
 
   async #commitParts(upload: MultipartUpload): Promise<void> {
-    if (this.#filled > 0) await this.#sendPart();
+    if (this.#filled > 0) await this.#sendPart(upload);
     await upload.finishParts();
     this.#inDoubt = true;
     const { conditionalWrites } = this.#options;

@@ -85,7 +85,7 @@ describe('writes', () => {
       request.url.startsWith('/bucket/?') || request.url === '/bucket' ? {} : script(request),
     );
     const writer = await store.create('k');
-    await assert.rejects(writer.write(new Uint8Array(PART_BYTES_MIN + 1)));
+    await assert.rejects(writer.write(new Uint8Array(2 * PART_BYTES_MIN + 1)));
     await writer.abort();
     assert.ok(!server.received.some(({ method }) => method === 'PUT'));
   });

@@ -144,7 +144,7 @@ function lostReplyTests(fixture: Fixture): void {
     for (const fault of [{ kind: 'lost' }, { kind: 'lostReply' }, SLOW_DOWN] as const) {
       test(`a multipart upload survives ${fault.kind} of ${step}`, async () => {
         const { store, direct } = open(fixture);
-        const bytes = largeBytes(2 * PART_BYTES_MIN + 77);
+        const bytes = largeBytes(3 * PART_BYTES_MIN + 77);
         fixture.proxy.plan(first(1, fault, matches));
         assert.equal(await putObject(store, 'k', bytes), bytes.length);
         assert.ok(fixture.proxy.log.some((entry) => entry.fault === fault.kind));
@@ -162,7 +162,7 @@ function lostReplyTests(fixture: Fixture): void {
     const error = '<?xml version="1.0"?><Error><Code>InternalError</Code><Message>try again</Message></Error>';
     const completes = steps['the completion'] ?? isAny;
     fixture.proxy.plan(first(2, { kind: 'answer', status: 200, body: error }, completes));
-    const bytes = largeBytes(PART_BYTES_MIN + 1);
+    const bytes = largeBytes(2 * PART_BYTES_MIN + 1);
     assert.equal(await putObject(store, 'k', bytes), bytes.length);
     assert.equal(await direct.size('k'), bytes.length);
     await close(store, direct);

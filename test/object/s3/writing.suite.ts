@@ -22,15 +22,16 @@ export function s3WritingSuite(server: () => S3Server): void {
 }
 
 function partTests(server: () => S3Server): void {
-  test('an object up to one part is one request, and one byte more is a multipart upload', async () => {
+  test('an object up to two parts is one request, and one byte more is a multipart upload', async () => {
     const store = freshStore(server());
-    const bytes = largeBytes(PART_BYTES_MIN + 1);
-    await putObject(store, 'one', bytes.subarray(0, PART_BYTES_MIN));
+    const bytes = largeBytes(2 * PART_BYTES_MIN + 1);
+    await putObject(store, 'one', bytes.subarray(0, PART_BYTES_MIN), bytes.subarray(PART_BYTES_MIN, -1));
     assert.deepEqual(Object.entries(store.counters.requests), [['PutObject', 1]]);
+    assert.ok(Buffer.from(await store.read('one', 0, bytes.length - 1)).equals(bytes.subarray(0, -1)));
     await putObject(store, 'two', bytes);
-    assert.equal(store.counters.requests['UploadPart'], 2);
+    assert.equal(store.counters.requests['UploadPart'], 3);
     assert.equal(store.counters.requests['CompleteMultipartUpload'], 1);
-    assert.equal(await store.size('two'), PART_BYTES_MIN + 1);
+    assert.ok(Buffer.from(await store.read('two', 0, bytes.length)).equals(bytes));
     await store.close();
   });
 
@@ -60,7 +61,7 @@ function unfinishedUploadTests(server: () => S3Server): void {
 
   test('uploads of a process that was stopped are found, and only those old enough are aborted', async () => {
     const store = freshStore(server());
-    for (const key of ['a', 'b']) await (await store.create(key)).write(largeBytes(2 * PART_BYTES_MIN));
+    for (const key of ['a', 'b']) await (await store.create(key)).write(largeBytes(3 * PART_BYTES_MIN));
     assert.equal(await store.abortUnfinishedUploads(Date.now() - 3_600_000), 0);
     assert.equal(await store.abortUnfinishedUploads(THE_FUTURE), 2);
     assert.equal(await store.abortUnfinishedUploads(THE_FUTURE), 0);
@@ -70,7 +71,7 @@ function unfinishedUploadTests(server: () => S3Server): void {
   test('an upload that was aborted by somebody else fails its writer', async () => {
     const store = freshStore(server());
     const writer = await store.create('k');
-    await writer.write(largeBytes(2 * PART_BYTES_MIN));
+    await writer.write(largeBytes(3 * PART_BYTES_MIN));
     await new Promise((resolve) => setTimeout(resolve, 50));
     assert.equal(await store.abortUnfinishedUploads(THE_FUTURE), 1);
     await assert.rejects(writer.commit(), withCode('ERR_MILLRACE_WRITE_FAILED'));
@@ -85,7 +86,7 @@ function keyTests(server: () => S3Server): void {
     const store = freshStore(server());
     await putObject(store, 'k', patternBytes(10));
     const writer = await store.create('k');
-    await assert.rejects(writer.write(largeBytes(PART_BYTES_MIN + 1)), withCode('ERR_MILLRACE_OBJECT_EXISTS'));
+    await assert.rejects(writer.write(largeBytes(2 * PART_BYTES_MIN + 1)), withCode('ERR_MILLRACE_OBJECT_EXISTS'));
     await writer.abort();
     assert.equal(store.counters.requests['UploadPart'], undefined);
     assert.equal(await store.size('k'), 10);
