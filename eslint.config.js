@@ -55,6 +55,7 @@ const typeAware = {
 /** The engine: small functions, and nothing printed but by the command line. */
 const engine = {
   files: ['src/**/*.ts', 'workers/**/*.ts', 'wasm/**/*.ts'],
+  ignores: ['src/testing/**'],
   rules: {
     'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
     'no-console': 'error',
@@ -65,7 +66,7 @@ const commandLine = { files: ['src/cli/**/*.ts'], rules: { 'no-console': 'off' }
 
 /** Tests and benchmarks may be blunt where an assertion catches the mistake anyway. */
 const proving = {
-  files: ['test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts'],
+  files: ['test/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts', 'src/testing/**/*.ts'],
   rules: {
     '@typescript-eslint/no-non-null-assertion': 'off',
     // node:test awaits its own tests.

@@ -17,6 +17,8 @@ const NOT_YET_REACHED: readonly string[] = [];
 const texts = textFiles();
 const sources = parseSources(texts);
 const engine = sources.filter(({ path }) => /^(src|workers|wasm)\//.test(path));
+/** A suite of tests is a list: its length says nothing about how hard it is to read. */
+const machinery = engine.filter(({ path }) => !path.startsWith('src/testing/'));
 const scripts = texts.filter(({ path }) => /\.(ts|js|mjs)$/.test(path));
 const paths = texts.map(({ path }) => path);
 
@@ -50,7 +52,7 @@ suite('structure', () => {
 
 suite('sizes', () => {
   test('files are short enough', () => expectNone(fileLengthViolations(scripts)));
-  test('functions of the engine are short enough', () => expectNone(functionLengthViolations(engine)));
+  test('functions of the engine are short enough', () => expectNone(functionLengthViolations(machinery)));
   test('lines are short enough', () => expectNone(lineLengthViolations(scripts)));
 });
 

@@ -1,6 +1,6 @@
 /**
  * The source of truth about streams, objects and runs. Two backends implement it (a manifest log in a directory, and
- * PostgreSQL) and pass `test/contract/coordinator.contract.ts`.
+ * PostgreSQL) and pass the contract suite of `millrace/testing`.
  *
  * What holds for every method:
  * - A resolved promise of a changing method means that the change is durable. Reads never show less than that, and

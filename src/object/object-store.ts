@@ -1,6 +1,6 @@
 /**
  * Where segments live: a flat set of immutable objects. A directory, S3, or memory implement it; retry, metering,
- * caching and faults are decorators around it. Every implementation passes `test/contract/object-store.contract.ts`.
+ * caching and faults are decorators around it. Every implementation passes the contract suite of `millrace/testing`.
  *
  * Keys are `[0-9a-z/.-]{1,200}`, made by the coordinator and never reused.
  */

@@ -6,7 +6,7 @@ import { ByteWriter } from '../../src/coordinator/manifest/byte-writer.ts';
 import { checksum, list, signed, text, unsigned, type Codec } from '../../src/coordinator/manifest/codec.ts';
 import { stateEvent } from '../../src/coordinator/manifest/event-codec.ts';
 import { commitRun, streamConfig } from '../../src/coordinator/manifest/shared-codecs.ts';
-import { sampleRun } from '../support/coordinator-samples.ts';
+import { sampleRun } from '../../src/testing/coordinator/samples.ts';
 
 function encode<Value>(codec: Codec<Value>, value: Value): Uint8Array {
   const writer = new ByteWriter();

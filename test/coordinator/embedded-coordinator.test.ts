@@ -1,6 +1,7 @@
 import { SeededRandom } from '../../src/base/random.ts';
 import { openEmbeddedCoordinator } from '../../src/coordinator/embedded-coordinator.ts';
-import { coordinatorContract, type OpenCoordinator, type OpenedCoordinator } from '../contract/coordinator.contract.ts';
+import { coordinatorContract } from '../../src/testing/coordinator-contract.ts';
+import { type OpenCoordinator, type OpenedCoordinator } from '../../src/testing/coordinator/bench.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 
 const STORE_ID = new Uint8Array(16).fill(7);

@@ -9,7 +9,7 @@ import {
   type EmbeddedCoordinatorOptions,
 } from '../../src/coordinator/embedded-coordinator.ts';
 import { manifestFileName, type ManifestFileKind } from '../../src/coordinator/manifest/format.ts';
-import { EVERYTHING, mergedOutput, PLAIN, sampleCommit, sampleRun } from '../support/coordinator-samples.ts';
+import { EVERYTHING, mergedOutput, PLAIN, sampleCommit, sampleRun } from '../../src/testing/coordinator/samples.ts';
 
 export const DIRECTORY: string = '/store/manifest';
 export const CURRENT_PATH: string = `${DIRECTORY}/CURRENT`;

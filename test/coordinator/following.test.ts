@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';
-import { withCode } from '../contract/object-store.contract.ts';
-import { makeStream, PLAIN } from '../support/coordinator-samples.ts';
+import { withCode } from '../../src/testing/object-store-contract.ts';
+import { makeStream, PLAIN } from '../../src/testing/coordinator/samples.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { RecordingFileSystem } from '../support/recording-file-system.ts';
 import { CURRENT_PATH, dump, EVENTFUL, openOver, pathOf } from './fixture.ts';

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { ErrorCode } from '../../src/errors/codes.ts';
-import { withCode } from '../contract/object-store.contract.ts';
-import { commitRuns, makeStream, PLAIN, reserveKey, sampleCommit, sampleRun } from '../support/coordinator-samples.ts';
+import { withCode } from '../../src/testing/object-store-contract.ts';
+import {
+  commitRuns,
+  makeStream,
+  PLAIN,
+  reserveKey,
+  sampleCommit,
+  sampleRun,
+} from '../../src/testing/coordinator/samples.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { systemError } from '../../src/testing/disk/calls.ts';
 import { RecordingFileSystem } from '../support/recording-file-system.ts';

@@ -6,7 +6,7 @@ import type { StateEvent } from '../../src/coordinator/state/event.ts';
 import { violations } from '../../src/coordinator/state/invariants.ts';
 import { RUN } from '../../src/coordinator/state/run-table.ts';
 import { State } from '../../src/coordinator/state/state.ts';
-import { PLAIN, sampleRun } from '../support/coordinator-samples.ts';
+import { PLAIN, sampleRun } from '../../src/testing/coordinator/samples.ts';
 
 const HISTORY: readonly StateEvent[] = [
   { type: 'streamCreated', streamId: 1, name: 'a', config: PLAIN },

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, suite, test } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';
 import { isMillraceError } from '../../src/errors/millrace-error.ts';
-import { withCode } from '../contract/object-store.contract.ts';
+import { withCode } from '../../src/testing/object-store-contract.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { CURRENT_PATH, dump, EVENTFUL, openOver, pathOf } from './fixture.ts';
 

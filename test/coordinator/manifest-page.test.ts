@@ -11,7 +11,7 @@ import { stateEvent } from '../../src/coordinator/manifest/event-codec.ts';
 import { BLOCK_FIELD } from '../../src/coordinator/manifest/format.ts';
 import { readBatch } from '../../src/coordinator/manifest/log-reader.ts';
 import { snapshotRow } from '../../src/coordinator/manifest/snapshot-rows.ts';
-import { EVERYTHING, sampleRun } from '../support/coordinator-samples.ts';
+import { EVERYTHING, sampleRun } from '../../src/testing/coordinator/samples.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { DIRECTORY, openOver, STORE_ID } from './fixture.ts';
 

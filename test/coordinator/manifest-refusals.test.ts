@@ -4,8 +4,8 @@ import { before, suite, test } from 'node:test';
 import { viewOf } from '../../src/base/bytes.ts';
 import { loadChecksum, xxh64 } from '../../src/codec/checksum.ts';
 import { BLOCK_FIELD, blockSeed } from '../../src/coordinator/manifest/format.ts';
-import { withCode } from '../contract/object-store.contract.ts';
-import { PLAIN } from '../support/coordinator-samples.ts';
+import { withCode } from '../../src/testing/object-store-contract.ts';
+import { PLAIN } from '../../src/testing/coordinator/samples.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { CURRENT_PATH, openOver, pathOf } from './fixture.ts';
 

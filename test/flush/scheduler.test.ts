@@ -10,7 +10,7 @@ import { MillraceError } from '../../src/errors/millrace-error.ts';
 import type { FlushedRun, FlushJob } from '../../src/flush/flush-job.ts';
 import { FlushScheduler } from '../../src/flush/scheduler.ts';
 import { allocateRing } from '../../src/ring/geometry.ts';
-import { PLAIN, sampleRun } from '../support/coordinator-samples.ts';
+import { PLAIN, sampleRun } from '../../src/testing/coordinator/samples.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 
 const storeId = new Uint8Array(16).fill(7);

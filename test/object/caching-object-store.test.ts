@@ -5,7 +5,7 @@ import { SeededRandom } from '../../src/base/random.ts';
 import { CachingObjectStore } from '../../src/object/caching-object-store.ts';
 import { MemoryObjectStore } from '../../src/object/memory-object-store.ts';
 import { MeteredObjectStore } from '../../src/object/metered-object-store.ts';
-import { objectStoreContract, patternBytes, putObject, withCode } from '../contract/object-store.contract.ts';
+import { objectStoreContract, patternBytes, putObject, withCode } from '../../src/testing/object-store-contract.ts';
 import { FaultyObjectStore } from '../support/faulty-object-store.ts';
 
 const BLOCK = 1000;

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, test } from 'node:test';
 import { describeDirectoryStore, DirectoryObjectStore } from '../../src/object/directory-object-store.ts';
 import { openObjectStore } from '../../src/object/directory-object-store.ts';
 import type { ObjectStore } from '../../src/object/object-store.ts';
-import { patternBytes, putObject, withCode } from '../contract/object-store.contract.ts';
+import { patternBytes, putObject, withCode } from '../../src/testing/object-store-contract.ts';
 import { systemError } from '../../src/testing/disk/calls.ts';
 import { RecordingFileSystem } from '../support/recording-file-system.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/temporary-directory.ts';

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DirectoryObjectStore } from '../../src/object/directory-object-store.ts';
-import { objectStoreContract } from '../contract/object-store.contract.ts';
+import { objectStoreContract } from '../../src/testing/object-store-contract.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 for (const [name, options] of Object.entries({

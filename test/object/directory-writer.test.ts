@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { allocatePages } from '../../src/base/page-memory.ts';
 import { DirectoryObjectStore } from '../../src/object/directory-object-store.ts';
-import { patternBytes, putObject, withCode } from '../contract/object-store.contract.ts';
+import { patternBytes, putObject, withCode } from '../../src/testing/object-store-contract.ts';
 import { systemError } from '../../src/testing/disk/calls.ts';
 import { RecordingFileSystem, type Operation } from '../support/recording-file-system.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/temporary-directory.ts';

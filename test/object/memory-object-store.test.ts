@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';
 import { MemoryObjectStore } from '../../src/object/memory-object-store.ts';
-import { objectStoreContract, patternBytes, putObject } from '../contract/object-store.contract.ts';
+import { objectStoreContract, patternBytes, putObject } from '../../src/testing/object-store-contract.ts';
 
 objectStoreContract('memory', async () => {
   const store = new MemoryObjectStore();

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { SeededRandom } from '../../src/base/random.ts';
 import { MemoryObjectStore } from '../../src/object/memory-object-store.ts';
 import { MeteredObjectStore } from '../../src/object/metered-object-store.ts';
-import { objectStoreContract, patternBytes, putObject } from '../contract/object-store.contract.ts';
+import { objectStoreContract, patternBytes, putObject } from '../../src/testing/object-store-contract.ts';
 import { FaultyObjectStore } from '../support/faulty-object-store.ts';
 
 objectStoreContract('metered over memory', async () => {

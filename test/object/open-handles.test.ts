@@ -3,7 +3,7 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { OpenHandles } from '../../src/object/open-handles.ts';
-import { withCode } from '../contract/object-store.contract.ts';
+import { withCode } from '../../src/testing/object-store-contract.ts';
 import { systemError } from '../../src/testing/disk/calls.ts';
 import { RecordingFileSystem } from '../support/recording-file-system.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/temporary-directory.ts';

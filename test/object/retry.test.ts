@@ -6,7 +6,7 @@ import { SeededRandom } from '../../src/base/random.ts';
 import { MillraceError } from '../../src/errors/millrace-error.ts';
 import { backoffDelay, isRetryable, retry, systemRetryEnvironment } from '../../src/object/retry.ts';
 import type { RetryEnvironment, RetryPolicy } from '../../src/object/retry.ts';
-import { withCode } from '../contract/object-store.contract.ts';
+import { withCode } from '../../src/testing/object-store-contract.ts';
 
 const POLICY: RetryPolicy = { attempts: 4, firstDelay: 100, maxDelay: 300, maxElapsed: 10_000 };
 

@@ -6,7 +6,7 @@ import { MemoryObjectStore } from '../../src/object/memory-object-store.ts';
 import type { ObjectStore } from '../../src/object/object-store.ts';
 import { RetryingObjectStore } from '../../src/object/retrying-object-store.ts';
 import type { RetryEnvironment } from '../../src/object/retry.ts';
-import { objectStoreContract, patternBytes, putObject, withCode } from '../contract/object-store.contract.ts';
+import { objectStoreContract, patternBytes, putObject, withCode } from '../../src/testing/object-store-contract.ts';
 import { FaultyObjectStore, type FaultRates } from '../support/faulty-object-store.ts';
 
 const POLICY = { attempts: 40, firstDelay: 1, maxDelay: 10, maxElapsed: 1e9 };

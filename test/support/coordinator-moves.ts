@@ -14,7 +14,14 @@ import type {
 import type { CommitJob, Job, JobOutput, JobRun } from '../../src/coordinator/job.ts';
 import type { StreamConfig } from '../../src/record/stream-config.ts';
 import type { CoordinatorPair } from './coordinator-pair.ts';
-import { EVERYTHING, mergedOutput, PLAIN, sampleChecksum, sampleCommit, sampleRun } from './coordinator-samples.ts';
+import {
+  EVERYTHING,
+  mergedOutput,
+  PLAIN,
+  sampleChecksum,
+  sampleCommit,
+  sampleRun,
+} from '../../src/testing/coordinator/samples.ts';
 
 const MOVE_KINDS = [
   'create',

@@ -7,7 +7,7 @@ import type { Coordinator, CoordinatorTimes } from '../../src/coordinator/coordi
 import { checkPostgresOptions, type PostgresOptions } from '../../src/coordinator/postgres/options.ts';
 import { openPostgresCoordinator } from '../../src/coordinator/postgres/postgres-coordinator.ts';
 import { tablesOf } from '../../src/coordinator/postgres/tables.ts';
-import type { OpenedCoordinator } from '../contract/coordinator.contract.ts';
+import type { OpenedCoordinator } from '../../src/testing/coordinator/bench.ts';
 import type { PostgresServer } from './postgres-server.ts';
 
 export function newSchema(): string {

@@ -13,7 +13,7 @@ import {
   reserveKey,
   sampleCommit,
   sampleRun,
-} from '../../support/coordinator-samples.ts';
+} from '../../../src/testing/coordinator/samples.ts';
 import { newSchema, openOn } from '../../support/postgres-coordinators.ts';
 import { findPostgres, PostgresServer } from '../../support/postgres-server.ts';
 

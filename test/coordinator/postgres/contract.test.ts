@@ -1,6 +1,6 @@
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
-import { coordinatorContract } from '../../contract/coordinator.contract.ts';
+import { coordinatorContract } from '../../../src/testing/coordinator-contract.ts';
 import { openForContract } from '../../support/postgres-coordinators.ts';
 import { findPostgres, PostgresServer } from '../../support/postgres-server.ts';
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { ManualClock } from '../../../src/base/clock.ts';
 import { SeededRandom } from '../../../src/base/random.ts';
 import { openEmbeddedCoordinator } from '../../../src/coordinator/embedded-coordinator.ts';
-import { BENCH_START, BENCH_TIMES } from '../../contract/coordinator.contract.ts';
+import { BENCH_START, BENCH_TIMES } from '../../../src/testing/coordinator/bench.ts';
 import { Moves, moves } from '../../support/coordinator-moves.ts';
 import { CoordinatorPair } from '../../support/coordinator-pair.ts';
 import { SimulatedDisk } from '../../../src/testing/disk/simulated-disk.ts';

@@ -8,7 +8,7 @@ import { postgresError } from '../../../src/coordinator/postgres/postgres-errors
 import { isMillraceError, type MillraceError } from '../../../src/errors/millrace-error.ts';
 import type { ErrorCode } from '../../../src/errors/codes.ts';
 import { postgres as describeCoordinator } from '../../../src/postgres.ts';
-import { commitRuns, makeStream, PLAIN, sampleRun } from '../../support/coordinator-samples.ts';
+import { commitRuns, makeStream, PLAIN, sampleRun } from '../../../src/testing/coordinator/samples.ts';
 import { newSchema, openOn } from '../../support/postgres-coordinators.ts';
 import { findPostgres, PostgresServer } from '../../support/postgres-server.ts';
 

@@ -6,7 +6,7 @@ import type { Coordinator } from '../../../src/coordinator/coordinator.ts';
 import { MIGRATIONS } from '../../../src/coordinator/postgres/migrations.ts';
 import { tablesOf } from '../../../src/coordinator/postgres/tables.ts';
 import { isMillraceError } from '../../../src/errors/millrace-error.ts';
-import { commitRuns, makeStream, PLAIN, sampleRun } from '../../support/coordinator-samples.ts';
+import { commitRuns, makeStream, PLAIN, sampleRun } from '../../../src/testing/coordinator/samples.ts';
 import { newSchema, openOn } from '../../support/postgres-coordinators.ts';
 import { findPostgres, PostgresServer } from '../../support/postgres-server.ts';
 

@@ -5,7 +5,7 @@ import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { inspect } from 'node:util';
 import { PART_BYTES_MIN } from '../../../src/object/s3/options.ts';
 import { S3ObjectStore } from '../../../src/object/s3/s3-object-store.ts';
-import { patternBytes, putObject, withCode } from '../../contract/object-store.contract.ts';
+import { patternBytes, putObject, withCode } from '../../../src/testing/object-store-contract.ts';
 import { ScriptedServer, type ReceivedRequest, type ScriptedAnswer } from '../../support/scripted-server.ts';
 import { impatient, keysIn } from './s3-fixture.ts';
 

@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { isMillraceError } from '../../../src/errors/millrace-error.ts';
 import { PART_BYTES_MIN, type S3Options } from '../../../src/object/s3/options.ts';
 import { S3ObjectStore } from '../../../src/object/s3/s3-object-store.ts';
-import { patternBytes, putObject, withCode } from '../../contract/object-store.contract.ts';
+import { patternBytes, putObject, withCode } from '../../../src/testing/object-store-contract.ts';
 import type { S3Server } from '../../support/ceph-server.ts';
 import { FaultProxy, type FaultPlan, type ProxyFault } from '../../support/fault-proxy.ts';
 import { freshOptions, impatient, keysIn, largeBytes } from './s3-fixture.ts';

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { inspect } from 'node:util';
 import { checkS3Options } from '../../../src/object/s3/options.ts';
 import { s3 } from '../../../src/s3/index.ts';
-import { withCode } from '../../contract/object-store.contract.ts';
+import { withCode } from '../../../src/testing/object-store-contract.ts';
 
 const CREDENTIALS = { accessKeyId: 'id', secretAccessKey: 'hunter2', sessionToken: 'token3' };
 

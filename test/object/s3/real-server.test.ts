@@ -1,6 +1,6 @@
 /** The S3 store against a real server: one server for all suites, started here and stopped at the end. */
 import { after, before, describe, test } from 'node:test';
-import { objectStoreContract } from '../../contract/object-store.contract.ts';
+import { objectStoreContract } from '../../../src/testing/object-store-contract.ts';
 import { installCeph, startCeph, type S3Server } from '../../support/ceph-server.ts';
 import { s3FaultSuite } from './faults.suite.ts';
 import { s3RefusalSuite } from './refusals.suite.ts';

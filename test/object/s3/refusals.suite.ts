@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { inspect } from 'node:util';
 import type { S3ObjectStore } from '../../../src/object/s3/s3-object-store.ts';
-import { patternBytes, putObject, withCode } from '../../contract/object-store.contract.ts';
+import { patternBytes, putObject, withCode } from '../../../src/testing/object-store-contract.ts';
 import type { S3Server } from '../../support/ceph-server.ts';
 import { freePorts } from '../../support/child-processes.ts';
 import { BUCKET, freshStore, keysIn } from './s3-fixture.ts';

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { PART_BYTES_MIN } from '../../../src/object/s3/options.ts';
 import { describeS3Store, S3ObjectStore } from '../../../src/object/s3/s3-object-store.ts';
-import { patternBytes, putObject, withCode } from '../../contract/object-store.contract.ts';
+import { patternBytes, putObject, withCode } from '../../../src/testing/object-store-contract.ts';
 import type { S3Server } from '../../support/ceph-server.ts';
 import { BUCKET, freshOptions, freshStore, impatient, keysIn, largeBytes } from './s3-fixture.ts';
 

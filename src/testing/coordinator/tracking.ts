@@ -1,17 +1,9 @@
 /** Tracking state outlives the records it was written beside. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { Coordinator } from '../../../src/coordinator/coordinator.ts';
-import {
-  allRuns,
-  commitRuns,
-  EVERYTHING,
-  makeStream,
-  mergedOutput,
-  reserveKey,
-  sampleRun,
-} from '../../support/coordinator-samples.ts';
-import type { Bench } from '../coordinator.contract.ts';
+import type { Coordinator } from '../../coordinator/coordinator.ts';
+import { allRuns, commitRuns, EVERYTHING, makeStream, mergedOutput, reserveKey, sampleRun } from './samples.ts';
+import type { Bench } from './bench.ts';
+import type { TestFunctions } from '../test-functions.ts';
 
 /** Runs of ten records; `marks` says which carry a snapshot (s), a delta (d), or no tracking at all (-). */
 async function tracked(coordinator: Coordinator, marks: string): Promise<number> {
@@ -29,7 +21,7 @@ async function trackingStarts(coordinator: Coordinator, streamId: number): Promi
   return (await coordinator.findTrackingRuns(streamId)).map(({ firstOffset }) => firstOffset);
 }
 
-export function tracking(bench: () => Bench): void {
+export function tracking(bench: () => Bench, { test }: TestFunctions): void {
   for (const [marks, expected] of [
     ['---', []],
     ['-d-d-', [10, 30]],

@@ -1,17 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { Coordinator, FoundRun } from '../../../src/coordinator/coordinator.ts';
-import type { CommitJob, Job, JobOutput, JobPlan } from '../../../src/coordinator/job.ts';
-import {
-  allRuns,
-  commitRuns,
-  makeStream,
-  mergedOutput,
-  reserveKey,
-  sampleRun,
-} from '../../support/coordinator-samples.ts';
-import { BENCH_TIMES, type Bench } from '../coordinator.contract.ts';
-import { withCode } from '../object-store.contract.ts';
+import type { Coordinator, FoundRun } from '../../coordinator/coordinator.ts';
+import type { CommitJob, Job, JobOutput, JobPlan } from '../../coordinator/job.ts';
+import { allRuns, commitRuns, makeStream, mergedOutput, reserveKey, sampleRun } from './samples.ts';
+import { BENCH_TIMES, type Bench } from './bench.ts';
+import { withCode } from '../object-store-contract.ts';
+import type { TestFunctions } from '../test-functions.ts';
 
 const conflict = withCode('ERR_MILLRACE_CONFLICT');
 const lost = withCode('ERR_MILLRACE_LEASE_LOST');
@@ -46,14 +39,14 @@ function spans(runs: readonly FoundRun[]): number[][] {
   return runs.map(({ firstOffset, endOffset }) => [firstOffset, endOffset]);
 }
 
-export function jobs(bench: () => Bench): void {
-  claims(bench);
-  swaps(bench);
-  meanwhile(bench);
-  coverage(bench);
+export function jobs(bench: () => Bench, functions: TestFunctions): void {
+  claims(bench, functions);
+  swaps(bench, functions);
+  meanwhile(bench, functions);
+  coverage(bench, functions);
 }
 
-function claims(bench: () => Bench): void {
+function claims(bench: () => Bench, { test }: TestFunctions): void {
   test('a claim describes its inputs and their streams, and holds them', async () => {
     const { coordinator, clock } = bench();
     const { one, two, keys } = await pairs(coordinator, 3);
@@ -165,7 +158,7 @@ function claims(bench: () => Bench): void {
   });
 }
 
-function swaps(bench: () => Bench): void {
+function swaps(bench: () => Bench, { test }: TestFunctions): void {
   test('a commit swaps inputs for outputs in one step, and offsets stay what they were', async () => {
     const { coordinator, reopen } = bench();
     const { one, two, keys } = await pairs(coordinator, 4);
@@ -242,7 +235,7 @@ function swaps(bench: () => Bench): void {
   });
 }
 
-function meanwhile(bench: () => Bench): void {
+function meanwhile(bench: () => Bench, { test }: TestFunctions): void {
   test('runs trimmed between claim and commit become dead bytes of the output', async () => {
     const { coordinator } = bench();
     const { one, two, keys } = await pairs(coordinator, 3);
@@ -311,7 +304,7 @@ function meanwhile(bench: () => Bench): void {
   });
 }
 
-function coverage(bench: () => Bench): void {
+function coverage(bench: () => Bench, { test }: TestFunctions): void {
   const faults: [string, (output: JobOutput) => Partial<CommitJob>][] = [
     ['leaves out a run', (output) => ({ outputs: [{ ...output, runs: output.runs.slice(1) }] })],
     ['leaves out a parent', (output) => ({ outputs: [changed(output, (run) => ({ parents: run.parents.slice(1) }))] })],

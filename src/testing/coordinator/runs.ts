@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { Coordinator, FoundRuns } from '../../../src/coordinator/coordinator.ts';
-import { allRuns, commitRuns, EVERYTHING, makeStream, sampleRun } from '../../support/coordinator-samples.ts';
-import type { Bench } from '../coordinator.contract.ts';
-import { withCode } from '../object-store.contract.ts';
+import type { Coordinator, FoundRuns } from '../../coordinator/coordinator.ts';
+import { allRuns, commitRuns, EVERYTHING, makeStream, sampleRun } from './samples.ts';
+import type { Bench } from './bench.ts';
+import { withCode } from '../object-store-contract.ts';
+import type { TestFunctions } from '../test-functions.ts';
 
 /** Ten runs of ten records, [0, 100). */
 async function hundred(coordinator: Coordinator): Promise<number> {
@@ -16,13 +16,13 @@ function starts({ runs }: FoundRuns): number[] {
   return runs.map(({ firstOffset }) => firstOffset);
 }
 
-export function runs(bench: () => Bench): void {
-  finding(bench);
-  trimming(bench);
-  totals(bench);
+export function runs(bench: () => Bench, functions: TestFunctions): void {
+  finding(bench, functions);
+  trimming(bench, functions);
+  totals(bench, functions);
 }
 
-function finding(bench: () => Bench): void {
+function finding(bench: () => Bench, { test }: TestFunctions): void {
   test('every offset finds the run that covers it, and the ones behind', async () => {
     const { coordinator } = bench();
     const streamId = await hundred(coordinator);
@@ -95,7 +95,7 @@ function finding(bench: () => Bench): void {
   });
 }
 
-function trimming(bench: () => Bench): void {
+function trimming(bench: () => Bench, { test }: TestFunctions): void {
   test('a trim moves the log start to any offset, and only whole runs below it die', async () => {
     const { coordinator, reopen } = bench();
     const streamId = await hundred(coordinator);
@@ -151,7 +151,7 @@ function trimming(bench: () => Bench): void {
   });
 }
 
-function totals(bench: () => Bench): void {
+function totals(bench: () => Bench, { test }: TestFunctions): void {
   test('totals are exact, also when the log start lies inside a dense run', async () => {
     const { coordinator } = bench();
     const streamId = await hundred(coordinator);

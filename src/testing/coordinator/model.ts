@@ -10,10 +10,10 @@ import type {
   ObjectState,
   Reservation,
   Truncation,
-} from '../../src/coordinator/coordinator.ts';
-import type { CommitJob } from '../../src/coordinator/job.ts';
-import type { ErrorCode } from '../../src/errors/codes.ts';
-import type { StreamConfig } from '../../src/record/stream-config.ts';
+} from '../../coordinator/coordinator.ts';
+import type { CommitJob } from '../../coordinator/job.ts';
+import type { ErrorCode } from '../../errors/codes.ts';
+import type { StreamConfig } from '../../record/stream-config.ts';
 
 export interface ModelRun extends CommitRun {
   readonly objectKey: string;

@@ -1,10 +1,10 @@
 /** Consumers and publishers of stores whose logs carry no tracking. */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import { PUBLISHERS_MAX, REFERENCES_MAX } from '../../../src/limits/limits.ts';
-import type { CommitAnswer, Coordinator, PublisherClaim } from '../../../src/coordinator/coordinator.ts';
-import { commitRuns, makeStream, reserveKey, sampleCommit, sampleRun } from '../../support/coordinator-samples.ts';
-import type { Bench } from '../coordinator.contract.ts';
+import { PUBLISHERS_MAX, REFERENCES_MAX } from '../../limits/limits.ts';
+import type { CommitAnswer, Coordinator, PublisherClaim } from '../../coordinator/coordinator.ts';
+import { commitRuns, makeStream, reserveKey, sampleCommit, sampleRun } from './samples.ts';
+import type { Bench } from './bench.ts';
+import type { TestFunctions } from '../test-functions.ts';
 
 function claim(
   reference: string,
@@ -25,7 +25,7 @@ async function publish(
   return coordinator.commitObject(sampleCommit(key, [sampleRun(streamId, 0, 10, { publishers })], { relative: true }));
 }
 
-export function references(bench: () => Bench): void {
+export function references(bench: () => Bench, { test }: TestFunctions): void {
   test('one consumer more than a stream may have is refused, until one goes', async () => {
     const { coordinator } = bench();
     const streamId = await makeStream(coordinator, 'read');

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { Coordinator } from '../../../src/coordinator/coordinator.ts';
-import type { Retention } from '../../../src/record/stream-config.ts';
-import { commitRuns, makeStream, sampleRun } from '../../support/coordinator-samples.ts';
-import { BENCH_START, type Bench } from '../coordinator.contract.ts';
-import { withCode } from '../object-store.contract.ts';
+import type { Coordinator } from '../../coordinator/coordinator.ts';
+import type { Retention } from '../../record/stream-config.ts';
+import { commitRuns, makeStream, sampleRun } from './samples.ts';
+import { BENCH_START, type Bench } from './bench.ts';
+import { withCode } from '../object-store-contract.ts';
+import type { TestFunctions } from '../test-functions.ts';
 
 /** Ten runs of ten records and 100 user bytes; run i is i seconds older than the newest, which is of now. */
 async function aged(coordinator: Coordinator, name: string, policy: Retention): Promise<number> {
@@ -22,7 +22,7 @@ async function firstOffset(coordinator: Coordinator, streamId: number): Promise<
   return (await coordinator.streamTotals(streamId)).firstOffset;
 }
 
-export function retention(bench: () => Bench): void {
+export function retention(bench: () => Bench, { test }: TestFunctions): void {
   for (const [maxBytes, expected] of [
     [1000, 0],
     [999, 0],

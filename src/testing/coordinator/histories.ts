@@ -1,12 +1,12 @@
-import { test } from 'node:test';
 import fc from 'fast-check';
-import { ManualClock } from '../../../src/base/clock.ts';
-import { History, steps } from '../../support/coordinator-history.ts';
-import { BENCH_START, BENCH_TIMES, type OpenCoordinator } from '../coordinator.contract.ts';
+import { ManualClock } from '../../base/clock.ts';
+import { History, steps } from './history.ts';
+import { BENCH_START, BENCH_TIMES, type OpenCoordinator } from './bench.ts';
+import type { TestFunctions } from '../test-functions.ts';
 
 const RUNS = 60;
 
-export function histories(open: OpenCoordinator): void {
+export function histories(open: OpenCoordinator, { test }: TestFunctions): void {
   test("after every step of a random history, invariants hold and all answers are the model's", async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {

@@ -1,17 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { StreamConfig } from '../../../src/record/stream-config.ts';
-import {
-  allRuns,
-  commitRuns,
-  makeStream,
-  PLAIN,
-  reserveKey,
-  sampleCommit,
-  sampleRun,
-} from '../../support/coordinator-samples.ts';
-import type { Bench } from '../coordinator.contract.ts';
-import { withCode } from '../object-store.contract.ts';
+import type { StreamConfig } from '../../record/stream-config.ts';
+import { allRuns, commitRuns, makeStream, PLAIN, reserveKey, sampleCommit, sampleRun } from './samples.ts';
+import type { Bench } from './bench.ts';
+import { withCode } from '../object-store-contract.ts';
+import type { TestFunctions } from '../test-functions.ts';
 
 const FULL: StreamConfig = {
   compression: 'none',
@@ -20,7 +12,7 @@ const FULL: StreamConfig = {
   deletionDeadline: 7,
 };
 
-export function streams(bench: () => Bench): void {
+export function streams(bench: () => Bench, { test }: TestFunctions): void {
   test('a stream is created once, and found by its name afterwards', async () => {
     const { coordinator } = bench();
     const { stream, created } = await coordinator.createStream('orders', FULL);

@@ -1,29 +1,22 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { CommitRun, ObjectCommit } from '../../../src/coordinator/coordinator.ts';
-import { isMillraceError } from '../../../src/errors/millrace-error.ts';
-import {
-  allRuns,
-  commitRuns,
-  makeStream,
-  reserveKey,
-  sampleCommit,
-  sampleRun,
-} from '../../support/coordinator-samples.ts';
-import { BENCH_START, BENCH_TIMES, type Bench } from '../coordinator.contract.ts';
-import { withCode } from '../object-store.contract.ts';
+import type { CommitRun, ObjectCommit } from '../../coordinator/coordinator.ts';
+import { isMillraceError } from '../../errors/millrace-error.ts';
+import { allRuns, commitRuns, makeStream, reserveKey, sampleCommit, sampleRun } from './samples.ts';
+import { BENCH_START, BENCH_TIMES, type Bench } from './bench.ts';
+import { withCode } from '../object-store-contract.ts';
+import type { TestFunctions } from '../test-functions.ts';
 
 const conflict = withCode('ERR_MILLRACE_CONFLICT');
 
-export function objects(bench: () => Bench): void {
-  reservations(bench);
-  commits(bench);
-  relativeCommits(bench);
-  lanes(bench);
-  refusals(bench);
+export function objects(bench: () => Bench, functions: TestFunctions): void {
+  reservations(bench, functions);
+  commits(bench, functions);
+  relativeCommits(bench, functions);
+  lanes(bench, functions);
+  refusals(bench, functions);
 }
 
-function reservations(bench: () => Bench): void {
+function reservations(bench: () => Bench, { test }: TestFunctions): void {
   test('keys are ascending, well formed, and never made twice, not even after reopening', async () => {
     const keys: string[] = [];
     for (let round = 0; round < 3; round += 1) {
@@ -77,7 +70,7 @@ function reservations(bench: () => Bench): void {
   });
 }
 
-function commits(bench: () => Bench): void {
+function commits(bench: () => Bench, { test }: TestFunctions): void {
   test('a commit makes its runs readable, and moves the watermarks', async () => {
     const { coordinator, reopen } = bench();
     const one = await makeStream(coordinator, 'one');
@@ -174,7 +167,7 @@ function commits(bench: () => Bench): void {
   });
 }
 
-function relativeCommits(bench: () => Bench): void {
+function relativeCommits(bench: () => Bench, { test }: TestFunctions): void {
   test('relative runs get the next offsets in the order of commits, and the answer is kept', async () => {
     const { coordinator, clock, reopen } = bench();
     const streamId = await makeStream(coordinator, 's');
@@ -214,7 +207,7 @@ function relativeCommits(bench: () => Bench): void {
   });
 }
 
-function lanes(bench: () => Bench): void {
+function lanes(bench: () => Bench, { test }: TestFunctions): void {
   test('a commit advances its lane in the same step, and survives reopening', async () => {
     const { coordinator, reopen } = bench();
     const streamId = await makeStream(coordinator, 's');
@@ -241,7 +234,7 @@ function lanes(bench: () => Bench): void {
   });
 }
 
-function refusals(bench: () => Bench): void {
+function refusals(bench: () => Bench, { test }: TestFunctions): void {
   const badRuns: [string, Partial<CommitRun>][] = [
     ['without bytes', { byteLength: 0 }],
     ['with more records than offsets', { records: 6 }],

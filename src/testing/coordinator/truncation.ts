@@ -1,16 +1,9 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { Coordinator } from '../../../src/coordinator/coordinator.ts';
-import {
-  allRuns,
-  commitRuns,
-  makeStream,
-  reserveKey,
-  sampleCommit,
-  sampleRun,
-} from '../../support/coordinator-samples.ts';
-import type { Bench } from '../coordinator.contract.ts';
-import { withCode } from '../object-store.contract.ts';
+import type { Coordinator } from '../../coordinator/coordinator.ts';
+import { allRuns, commitRuns, makeStream, reserveKey, sampleCommit, sampleRun } from './samples.ts';
+import type { Bench } from './bench.ts';
+import { withCode } from '../object-store-contract.ts';
+import type { TestFunctions } from '../test-functions.ts';
 
 /** Three runs of ten records at epoch 1. */
 async function thirty(coordinator: Coordinator): Promise<number> {
@@ -25,7 +18,7 @@ async function shape(coordinator: Coordinator, streamId: number): Promise<number
   return runs.map(({ firstOffset, endOffset, nextOffset }) => [firstOffset, endOffset, nextOffset]);
 }
 
-export function truncation(bench: () => Bench): void {
+export function truncation(bench: () => Bench, { test }: TestFunctions): void {
   test('runs above die, a run across ends there, and appending goes on at the cut', async () => {
     const { coordinator, reopen } = bench();
     const streamId = await thirty(coordinator);

@@ -1,8 +1,8 @@
 /** Small things that every test of a coordinator needs: configs, runs, and objects that are ready to commit. */
 import { createHash } from 'node:crypto';
-import type { CommitRun, Coordinator, FindLimits, FoundRun, ObjectCommit } from '../../src/coordinator/coordinator.ts';
-import type { Job, JobOutput, JobRun } from '../../src/coordinator/job.ts';
-import type { StreamConfig } from '../../src/record/stream-config.ts';
+import type { CommitRun, Coordinator, FindLimits, FoundRun, ObjectCommit } from '../../coordinator/coordinator.ts';
+import type { Job, JobOutput, JobRun } from '../../coordinator/job.ts';
+import type { StreamConfig } from '../../record/stream-config.ts';
 
 export const PLAIN: StreamConfig = { compression: 'lz4', retention: {}, cleanup: 'delete' };
 export const EVERYTHING: FindLimits = { maxRuns: 1_000_000, maxBytes: Number.MAX_SAFE_INTEGER };

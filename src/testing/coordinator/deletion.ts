@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { Coordinator } from '../../../src/coordinator/coordinator.ts';
-import { commitRuns, makeStream, mergedOutput, reserveKey, sampleRun } from '../../support/coordinator-samples.ts';
-import { BENCH_START, BENCH_TIMES, type Bench } from '../coordinator.contract.ts';
+import type { Coordinator } from '../../coordinator/coordinator.ts';
+import { commitRuns, makeStream, mergedOutput, reserveKey, sampleRun } from './samples.ts';
+import { BENCH_START, BENCH_TIMES, type Bench } from './bench.ts';
+import type { TestFunctions } from '../test-functions.ts';
 
 /** An object for each of `names`, each with a stream of its own. */
 async function objectsOf(coordinator: Coordinator, names: string): Promise<{ streamId: number; key: string }[]> {
@@ -14,7 +14,7 @@ async function objectsOf(coordinator: Coordinator, names: string): Promise<{ str
   return made;
 }
 
-export function deletion(bench: () => Bench): void {
+export function deletion(bench: () => Bench, { test }: TestFunctions): void {
   test('a dead object waits for its grace, goes when that is confirmed, and is remembered for a while', async () => {
     const { coordinator, clock, reopen } = bench();
     const [{ streamId, key } = { streamId: 0, key: '' }] = await objectsOf(coordinator, 'a');

@@ -1,10 +1,10 @@
 /** What every object store must do, whatever it is made of or wrapped in. */
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, test } from 'node:test';
 import fc from 'fast-check';
-import type { ErrorCode } from '../../src/errors/codes.ts';
-import { isMillraceError } from '../../src/errors/millrace-error.ts';
-import type { ObjectEntry, ObjectStore } from '../../src/object/object-store.ts';
+import type { ErrorCode } from '../errors/codes.ts';
+import { isMillraceError } from '../errors/millrace-error.ts';
+import type { ObjectEntry, ObjectStore } from '../object/object-store.ts';
+import { nodeTest, type TestFunctions } from './test-functions.ts';
 
 /** A fresh, empty store for each test, and what ends it. */
 export interface OpenedStore {
@@ -46,7 +46,13 @@ async function entriesOf(store: ObjectStore, prefix?: string): Promise<ObjectEnt
 
 const BAD_KEYS = ['', '/a', 'a/', 'a//b', '.', '..', '../a', 'a/../b', 'a/..', './a', 'A', 'a b', 'a\0', 'é', 'x.tmp'];
 
-export function objectStoreContract(name: string, open: () => Promise<OpenedStore>): void {
+/** Declares the tests that every object store passes, with node:test or the functions of another runner. */
+export function objectStoreContract(
+  name: string,
+  open: () => Promise<OpenedStore>,
+  functions: TestFunctions = nodeTest,
+): void {
+  const { describe, beforeEach, afterEach } = functions;
   describe(`object store contract: ${name}`, () => {
     let opened: OpenedStore;
     let store: ObjectStore;
@@ -56,15 +62,15 @@ export function objectStoreContract(name: string, open: () => Promise<OpenedStor
     });
     afterEach(() => opened.dispose());
 
-    writing(() => store);
-    reading(() => store);
-    deleting(() => store);
-    listing(() => store);
-    histories(() => store);
+    writing(() => store, functions);
+    reading(() => store, functions);
+    deleting(() => store, functions);
+    listing(() => store, functions);
+    histories(() => store, functions);
   });
 }
 
-function writing(store: () => ObjectStore): void {
+function writing(store: () => ObjectStore, { test }: TestFunctions): void {
   test('an object reads back byte for byte, across the borders of its writes', async () => {
     const parts = [patternBytes(4096, 1), patternBytes(1, 2), patternBytes(70_000, 3), new Uint8Array(0)];
     const whole = Buffer.concat(parts);
@@ -174,7 +180,7 @@ function writing(store: () => ObjectStore): void {
   });
 }
 
-function reading(store: () => ObjectStore): void {
+function reading(store: () => ObjectStore, { test }: TestFunctions): void {
   test('a missing object is named by reads and undefined by size', async () => {
     await assert.rejects(store().read('none', 0, 1), withCode('ERR_MILLRACE_OBJECT_NOT_FOUND'));
     await assert.rejects(store().read('none/at/all', 0, 1), withCode('ERR_MILLRACE_OBJECT_NOT_FOUND'));
@@ -243,7 +249,7 @@ function reading(store: () => ObjectStore): void {
   });
 }
 
-function deleting(store: () => ObjectStore): void {
+function deleting(store: () => ObjectStore, { test }: TestFunctions): void {
   test('delete confirms what is gone, and absent counts as gone', async () => {
     await putObject(store(), 'a/1', patternBytes(10));
     await putObject(store(), 'b', patternBytes(10));
@@ -275,7 +281,7 @@ function deleting(store: () => ObjectStore): void {
   });
 }
 
-function listing(store: () => ObjectStore): void {
+function listing(store: () => ObjectStore, { test }: TestFunctions): void {
   test('list gives every object in key order with its size', async () => {
     const keys = ['a-b', 'a.b', 'a/b', 'a/b-c/d', 'a0', 'b', 'b-/x', '0/1'];
     for (const [index, key] of keys.entries()) await putObject(store(), key, patternBytes(index + 1));
@@ -337,7 +343,7 @@ async function play(store: ObjectStore, model: Map<string, Uint8Array>, [kind, k
   assert.deepEqual(Buffer.from(read), Buffer.from(bytes.subarray(position)));
 }
 
-function histories(store: () => ObjectStore): void {
+function histories(store: () => ObjectStore, { test }: TestFunctions): void {
   test('any history of puts, deletes and reads ends as it would in a map', async () => {
     const property = fc.asyncProperty(fc.array(step, { maxLength: 20 }), async (steps) => {
       const model = new Map<string, Uint8Array>();

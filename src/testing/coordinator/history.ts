@@ -1,19 +1,19 @@
 /** Random histories of a coordinator, each step held against the model. */
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { ManualClock } from '../../src/base/clock.ts';
+import type { ManualClock } from '../../base/clock.ts';
 import type {
   CommitRun,
   Coordinator,
   CoordinatorTimes,
   ObjectCommit,
   RunReference,
-} from '../../src/coordinator/coordinator.ts';
-import type { CommitJob, Job } from '../../src/coordinator/job.ts';
-import { isMillraceError } from '../../src/errors/millrace-error.ts';
-import type { Retention } from '../../src/record/stream-config.ts';
-import { CoordinatorModel, isVisible, ModelRefusal, sum, visibleRecords } from './coordinator-model.ts';
-import { EVERYTHING, mergedOutput, PLAIN, sampleCommit, sampleRun } from './coordinator-samples.ts';
+} from '../../coordinator/coordinator.ts';
+import type { CommitJob, Job } from '../../coordinator/job.ts';
+import { isMillraceError } from '../../errors/millrace-error.ts';
+import type { Retention } from '../../record/stream-config.ts';
+import { CoordinatorModel, isVisible, ModelRefusal, sum, visibleRecords } from './model.ts';
+import { EVERYTHING, mergedOutput, PLAIN, sampleCommit, sampleRun } from './samples.ts';
 
 export const STEP_KINDS = [
   'create',
