@@ -1,13 +1,9 @@
-/** Figures as text: three significant digits, since no run repeats the fourth. */
-import type { Machine } from './machine.ts';
+/** Figures of benchmarks as text. */
+import { scaled, significant } from '../src/report/format.ts';
 import type { Spread } from './statistics.ts';
 import type { Subject, Unit } from './workload.ts';
 
-const RATE_SUFFIXES = ['', 'k', 'M', 'G'] as const;
-const STEP = 1_000;
 const MEBIBYTE = 1_024 * 1_024;
-const GIBIBYTE = 1_024 * MEBIBYTE;
-const DIGITS = 3;
 
 /** `1.23M/s`, `456 MB/s`, `0.12 ms`. */
 export function formatValue(value: number, unit: Unit): string {
@@ -42,35 +38,6 @@ export function formatSubject(value: number, subject: Subject, unit: Unit): stri
 /** `1.2 (1.1-1.3)`: the median, and the range of all rounds. */
 export function formatSpread({ min, median, max }: Spread, format: (value: number) => string): string {
   return min === max ? format(median) : `${format(median)} (${bare(format(min))}-${bare(format(max))})`;
-}
-
-/** One line for each fact. */
-export function machineText(machine: Machine): string {
-  const { kind, device } = machine.fileSystem;
-  return [
-    `processor    ${machine.processor}, ${machine.cores} cores`,
-    `memory       ${(machine.memoryBytes / GIBIBYTE).toFixed(1)} GiB`,
-    `system       ${machine.system}`,
-    `node         ${machine.node}`,
-    `file system  ${kind} on ${device}`,
-    '',
-  ].join('\n');
-}
-
-export function significant(value: number): string {
-  const magnitude = Math.abs(value);
-  if (magnitude >= 100) return Math.round(value).toLocaleString('en-US');
-  return value === 0 ? '0' : value.toPrecision(DIGITS);
-}
-
-function scaled(value: number): string {
-  let step = 0;
-  let rest = value;
-  while (Math.abs(rest) >= STEP && step < RATE_SUFFIXES.length - 1) {
-    rest /= STEP;
-    step += 1;
-  }
-  return `${significant(rest)}${RATE_SUFFIXES[step] ?? ''}`;
 }
 
 /** Without the unit, which the median has told. */

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ballast } from './ballast.ts';
 import { compare, comparisonText } from './check.ts';
-import { machineFacts, requireDisk } from './machine.ts';
+import { machineFacts, requireDisk } from '../src/cli/machine.ts';
 import { type BenchOptions, COMMITTED_RESULTS, HELP, makeDirectory, parseBenchOptions } from './options.ts';
 import { resultsText } from './output.ts';
 import { runChild } from './processes.ts';

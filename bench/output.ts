@@ -1,6 +1,7 @@
 /** The figures of a run for people. */
 import { table } from '../src/cli/text.ts';
-import { formatSpread, formatSubject, formatValue, machineText } from './format.ts';
+import { machineText } from '../src/cli/machine.ts';
+import { formatSpread, formatSubject, formatValue } from './format.ts';
 import { type FigureResult, ratioOf, type Results, targetText, verdictOf, type WorkloadResult } from './results.ts';
 import { spreadOf } from './statistics.ts';
 

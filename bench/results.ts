@@ -1,6 +1,6 @@
 /** The JSON file of a run, and what follows from its samples. Samples are kept: every summary can be made again. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import type { Machine } from './machine.ts';
+import type { Machine } from '../src/cli/machine.ts';
 import { type Spread, spreadOf } from './statistics.ts';
 import type { Figure, Series, Subject, Target } from './workload.ts';
 

@@ -1,8 +1,8 @@
-/** The report: one HTML file that needs nothing else, in light and dark. */
-import { significant } from '../format.ts';
-import { escape, htmlTable } from '../report/html.ts';
-import { linePlot } from '../sim/plot.ts';
-import { PAGE_STYLE } from '../sim/style.ts';
+/** The report on the heat death as a page. */
+import { significant } from '../../src/report/format.ts';
+import { escape, htmlTable } from '../../src/report/html.ts';
+import { linePlot } from '../../src/report/line-plot.ts';
+import { htmlPage } from '../../src/report/page.ts';
 import { type Measure, measuresOf, promisesOf, storedShare, type VariantResult } from './figures.ts';
 import type { Sample, ScenarioFacts } from './scenario.ts';
 
@@ -18,27 +18,17 @@ export function scenarioText({ scenario, variants }: HeatDeathResult): string {
   const { readers, commitsPerSecond, recordBytes } = scenario;
   const days = (variants[0]?.seconds ?? 0) / 86_400;
   return (
-    `${significant(days)} simulated days of one record of ${recordBytes} bytes a second, with ${readers} readers that ` +
-    `commit ${commitsPerSecond} times a second each, in 64 MiB of retention.`
+    `${significant(days)} simulated days of one record of ${recordBytes} bytes a second, with ${readers} readers ` +
+    `that commit ${commitsPerSecond} times a second each, in 64 MiB of retention.`
   );
 }
 
 export function heatDeathPage(result: HeatDeathResult): string {
   const [all] = result.variants;
   if (all === undefined) return '';
-  return [
-    '<!doctype html>',
-    '<html lang="en">',
-    '<head>',
-    '<meta charset="utf-8">',
-    '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    '<title>millrace: the heat death of a stream, averted</title>',
-    `<style>${PAGE_STYLE}</style>`,
-    '</head>',
-    '<body>',
-    '<h1>The heat death of a stream, averted</h1>',
-    `<p>${escape(scenarioText(result))} Were every commit written, and counted by retention, they would push the user data ` +
-      'out within a minute.</p>',
+  return htmlPage('The heat death of a stream, averted', [
+    `<p>${escape(scenarioText(result))} Were every commit written, and counted by retention, they would push the ` +
+      'user data out within a minute.</p>',
     `<p>To repeat it: <code>${escape(result.command)}</code>, in a checkout of the same version.</p>`,
     '<h2>What has to hold</h2>',
     htmlTable(
@@ -56,29 +46,26 @@ export function heatDeathPage(result: HeatDeathResult): string {
       ]),
     ),
     '<h2>MiB stored, all on</h2>',
-    plot('MiB stored over days, with everything on', all, [
+    plot('MiB stored, with everything on', all, [
       ['user data', ({ keptUserBytes }) => keptUserBytes / MEBIBYTE],
       ['tracking', ({ trackingBytes }) => trackingBytes / MEBIBYTE],
     ]),
     '<h2>Percent of tracking in what is stored, all on</h2>',
-    plot('percent of tracking in what is stored, over days', all, [
+    plot('percent of tracking in what is stored', all, [
       ['tracking', (sample) => 100 * storedShare(sample)],
       ['budget', () => 100 * all.settings.tracking.budget],
     ]),
     ...result.variants.slice(1).flatMap((variant) => [
       `<h2>MiB stored, ${escape(variant.variant.name)}</h2>`,
       `<p>${escape(variant.variant.text)}</p>`,
-      plot(`MiB stored over days: ${variant.variant.name}`, variant, [
+      plot(`MiB stored: ${variant.variant.name}`, variant, [
         ['user data', ({ keptUserBytes }) => keptUserBytes / MEBIBYTE],
         ['tracking', ({ trackingBytes }) => trackingBytes / MEBIBYTE],
         ['user data if all bytes counted', ({ keptIfAllCounted }) => keptIfAllCounted / MEBIBYTE],
         ['kept for tracking alone', ({ heldBytes }) => heldBytes / MEBIBYTE],
       ]),
     ]),
-    '</body>',
-    '</html>',
-    '',
-  ].join('\n');
+  ]);
 }
 
 function plot(
@@ -86,11 +73,12 @@ function plot(
   { samples }: VariantResult,
   lines: readonly [string, (sample: Sample) => number][],
 ): string {
-  return linePlot(
+  return linePlot({
     title,
-    samples.map(({ hours }) => hours / 24),
-    lines.map(([name, of]) => ({ name, values: samples.map(of) })),
-  );
+    note: 'over days',
+    x: samples.map(({ hours }) => hours / 24),
+    lines: lines.map(([name, of]) => ({ name, values: samples.map(of) })),
+  });
 }
 
 export function amount(value: number, unit: Measure['unit']): string {

@@ -2,7 +2,7 @@
 import { xxh64 } from '../../src/codec/checksum.ts';
 import { CODEC, compress, decompress } from '../../src/codec/compression.ts';
 import { CHUNK_RAW_BYTES_TARGET, MIB } from '../../src/limits/limits.ts';
-import { recordPool } from '../records.ts';
+import { recordPool } from '../../src/cli/load/records.ts';
 import type { Workload } from '../workload.ts';
 import { micro } from './micro.ts';
 

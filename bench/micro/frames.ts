@@ -4,7 +4,7 @@ import { FRAME_BYTES_TARGET } from '../../src/limits/limits.ts';
 import { FRAME_KIND } from '../../src/record/frame-format.ts';
 import { FrameMemory, finishFrame, frameContentStart, writeRecord } from '../../src/record/frame-writer.ts';
 import { RecordBatch } from '../../src/record/record-batch.ts';
-import { recordPool } from '../records.ts';
+import { recordPool } from '../../src/cli/load/records.ts';
 import type { Workload } from '../workload.ts';
 import { micro } from './micro.ts';
 

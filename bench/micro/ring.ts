@@ -7,7 +7,7 @@ import { Memtable } from '../../src/memtable/memtable.ts';
 import { StreamIndex } from '../../src/memtable/stream-index.ts';
 import { FrameAppender, type WritableStreamState } from '../../src/stream/frame-appender.ts';
 import type { Workload } from '../workload.ts';
-import { recordPool } from '../records.ts';
+import { recordPool } from '../../src/cli/load/records.ts';
 import { micro, type MicroSides } from './micro.ts';
 
 const GEOMETRY: RingGeometry = { slots: SLOTS_DEFAULT, slotBytes: SLOT_BYTES_DEFAULT };

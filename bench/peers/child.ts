@@ -2,7 +2,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { answer, jobOf } from '../processes.ts';
-import { recordPool } from '../records.ts';
+import { recordPool } from '../../src/cli/load/records.ts';
 import { PEERS } from './adapters.ts';
 import { Producer } from './ingest.ts';
 import type { Peer, PeerLog } from './peer.ts';

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ballast } from '../ballast.ts';
-import { machineFacts, requireDisk } from '../machine.ts';
+import { machineFacts, requireDisk } from '../../src/cli/machine.ts';
 import { makeDirectory } from '../options.ts';
 import { runChild } from '../processes.ts';
 import { writeResults } from '../results.ts';

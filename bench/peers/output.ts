@@ -1,6 +1,7 @@
 /** A comparison for people. */
 import { table } from '../../src/cli/text.ts';
-import { formatSpread, formatValue, machineText } from '../format.ts';
+import { machineText } from '../../src/cli/machine.ts';
+import { formatSpread, formatValue } from '../format.ts';
 import { spreadOf } from '../statistics.ts';
 import type { PeerDescription, PeerResults, PeerRow, PeerWorkloadResult } from './results.ts';
 

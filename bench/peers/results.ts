@@ -1,6 +1,6 @@
 /** The JSON file of a comparison. */
 import { readFileSync } from 'node:fs';
-import type { Machine } from '../machine.ts';
+import type { Machine } from '../../src/cli/machine.ts';
 import type { Figure } from '../workload.ts';
 
 export const PEER_RESULTS_VERSION = 1;

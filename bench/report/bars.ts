@@ -1,53 +1,68 @@
-/** Horizontal bars as inline SVG: colours come from the page, so that they follow its light or dark scheme. */
-import type { Spread } from '../statistics.ts';
-import { escape } from './html.ts';
+/** Horizontal bars, also of parts, on one scale from 0. They are HTML, so that text wraps where it is narrow. */
+import { escape } from '../../src/report/html.ts';
+import { legend } from '../../src/report/legend.ts';
 
 export interface Bar {
   readonly label: string;
-  readonly spread: Spread;
+  readonly parts: readonly BarPart[];
   /** What is written behind the bar. */
   readonly text: string;
-  /** Class of the bar: what it stands for. */
-  readonly kind: 'millrace' | 'floor' | 'peer' | 'volatile';
+  /** The least and the most that was measured. */
+  readonly range?: readonly [number, number];
   /** Values marked across the bar: what had to be reached. */
   readonly marks?: readonly number[];
 }
 
-const WIDTH = 760;
-const LABEL_WIDTH = 190;
-const TEXT_WIDTH = 210;
-const ROW_HEIGHT = 28;
-const BAR_HEIGHT = 16;
-const BAR_WIDTH_MAX = WIDTH - LABEL_WIDTH - TEXT_WIDTH;
-const TEXT_GAP = 8;
-
-/** Bars on one scale that begins at 0. `title` says to those who cannot see it what the chart shows. */
-export function barChart(title: string, bars: readonly Bar[]): string {
-  const largest = Math.max(...bars.flatMap(({ spread, marks = [] }) => [spread.max, ...marks]));
-  const scale = largest > 0 ? BAR_WIDTH_MAX / largest : 0;
-  const rows = bars.map((bar, index) => row(bar, index * ROW_HEIGHT, scale));
-  const height = bars.length * ROW_HEIGHT;
-  return `<svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escape(title)}">\n${rows.join('\n')}\n</svg>`;
+export interface BarPart {
+  readonly value: number;
+  /** Class of the part: what it stands for. */
+  readonly kind: string;
 }
 
-function row({ label, spread, text, kind, marks = [] }: Bar, top: number, scale: number): string {
-  const middle = top + ROW_HEIGHT / 2;
-  const barTop = middle - BAR_HEIGHT / 2;
-  const x = (value: number): string => (LABEL_WIDTH + value * scale).toFixed(1);
-  const range =
-    spread.min === spread.max
-      ? ''
-      : `<line class="range" x1="${x(spread.min)}" x2="${x(spread.max)}" y1="${middle}" y2="${middle}"/>`;
-  const lines = marks.map(
-    (mark) => `<line class="mark" x1="${x(mark)}" x2="${x(mark)}" y1="${barTop - 3}" y2="${barTop + BAR_HEIGHT + 3}"/>`,
+/** What a page with bars needs. */
+export const BAR_STYLE = `
+:root { --floor: #9aa4af; --peer: #6e7781; --volatile: #d4a72c; }
+@media (prefers-color-scheme: dark) { :root { --floor: #6e7681; --peer: #8b949e; --volatile: #bb8009; } }
+.bars { margin: 0.5rem 0 1rem; font-size: 0.8125rem; display: grid; row-gap: 0.3rem; }
+.bars .row { display: grid; grid-template-columns: 11rem 1fr 13rem; gap: 0.2rem 0.75rem; align-items: center; }
+.bars .name { color: var(--soft); text-align: right; }
+.bars .value { font-variant-numeric: tabular-nums; }
+.bars .track { position: relative; display: flex; height: 1rem; }
+.bars .bar { display: block; height: 100%; }
+.bars .bar:first-child { border-radius: 2px 0 0 2px; }
+.bars .millrace { background: var(--c0); } .bars .floor { background: var(--floor); }
+.bars .peer { background: var(--peer); } .bars .volatile { background: var(--volatile); }
+.bars .range { position: absolute; top: calc(50% - 1px); height: 2px; background: var(--ink); }
+.bars .mark { position: absolute; top: -3px; bottom: -3px; border-left: 2px dotted var(--missed); }
+@media (max-width: 40rem) {
+  .bars .row { grid-template-columns: 1fr auto; } .bars .track { grid-row: 2; grid-column: 1 / 3; }
+  .bars .name { text-align: left; }
+}
+`;
+
+/** `title` says to those who cannot see it what the chart shows; `partNames` what the parts stand for, by number. */
+export function barChart(title: string, bars: readonly Bar[], partNames: readonly string[] = []): string {
+  const largest = Math.max(...bars.flatMap(({ parts, range, marks = [] }) => [sum(parts), range?.[1] ?? 0, ...marks]));
+  const rows = bars.map((bar) => row(bar, largest > 0 ? 100 / largest : 0));
+  return [legend(partNames), `<div class="bars" role="group" aria-label="${escape(title)}">`, ...rows, '</div>'].join(
+    '\n',
   );
-  const end = LABEL_WIDTH + Math.max(spread.max, ...marks) * scale + TEXT_GAP;
-  return [
-    `<text class="label" x="${LABEL_WIDTH - TEXT_GAP}" y="${middle}" dy="0.35em">${escape(label)}</text>`,
-    `<rect class="${kind}" x="${LABEL_WIDTH}" y="${barTop}" width="${(spread.median * scale).toFixed(1)}" ` +
-      `height="${BAR_HEIGHT}" rx="2"/>`,
-    range,
-    ...lines,
-    `<text class="value" x="${end.toFixed(1)}" y="${middle}" dy="0.35em">${escape(text)}</text>`,
-  ].join('');
+}
+
+function row({ label, parts, text, range, marks = [] }: Bar, scale: number): string {
+  const percent = (value: number): string => `${(value * scale).toFixed(2)}%`;
+  const rects = parts.map(({ value, kind }) => `<i class="bar ${kind}" style="width:${percent(value)}"></i>`);
+  const [least = 0, most = 0] = range ?? [];
+  const whisker =
+    least === most ? '' : `<i class="range" style="left:${percent(least)};width:${percent(most - least)}"></i>`;
+  const lines = marks.map((mark) => `<i class="mark" style="left:${percent(mark)}"></i>`);
+  return (
+    `<div class="row"><span class="name">${escape(label)}</span>` +
+    `<span class="track">${rects.join('')}${whisker}${lines.join('')}</span>` +
+    `<span class="value">${escape(text)}</span></div>`
+  );
+}
+
+function sum(parts: readonly BarPart[]): number {
+  return parts.reduce((total, { value }) => total + value, 0);
 }

@@ -1,10 +1,11 @@
 /** The part of the report on millrace beside the floor. */
+import { MIB } from '../../src/limits/limits.ts';
+import { linePlot } from '../../src/report/line-plot.ts';
 import { formatSpread, formatSubject, formatValue } from '../format.ts';
 import { type FigureResult, ratioOf, type Results, targetText, verdictOf, type WorkloadResult } from '../results.ts';
 import { spreadOf } from '../statistics.ts';
 import { type Bar, barChart } from './bars.ts';
-import { curveChart } from './curve.ts';
-import { type Cell, escape, htmlTable } from './html.ts';
+import { type Cell, escape, htmlTable } from '../../src/report/html.ts';
 
 const HEADING = ['figure', 'floor', 'millrace', 'ratio', 'target (goal)', 'verdict'];
 
@@ -33,7 +34,8 @@ function ratioChart(workloads: readonly WorkloadResult[]): string {
       const marks = target.goal === undefined ? [target.limit] : [target.limit, target.goal];
       const sign = target.bound === 'at most' ? ', lower is better' : '';
       const text = `${ratio.median.toFixed(2)}x ${verdictOf(figure)}${sign}`;
-      return [{ label: `${name} ${figure.name}`, spread: ratio, text, kind: 'millrace', marks }];
+      const parts = [{ value: ratio.median, kind: 'millrace' }];
+      return [{ label: `${name} ${figure.name}`, parts, range: [ratio.min, ratio.max], text, marks }];
     }),
   );
   return bars.length === 0 ? '' : barChart('Ratios of millrace to the floor', bars);
@@ -42,10 +44,15 @@ function ratioChart(workloads: readonly WorkloadResult[]): string {
 function memorySection({ name, figures, series }: WorkloadResult): string[] {
   if (series === undefined) return [];
   const target = figures.find((figure) => figure.name === 'peak memory')?.target;
-  const points = series.rows.map((row): [number, number] => [row[0] ?? 0, row[1] ?? 0]);
-  const title = `Resident memory of the process during the workload ${name}`;
-  const chart = curveChart({ title, unit: 'bytes', points, limit: target?.limit });
-  return [`<h3>${escape(title)}</h3>`, '<p>The dashed line is the target.</p>', chart];
+  const title = `Resident memory during ${name}`;
+  const plot = linePlot({
+    title,
+    note: 'MiB over seconds',
+    x: series.rows.map(([seconds = 0]) => seconds),
+    lines: [{ name: 'resident memory', values: series.rows.map(([, bytes = 0]) => bytes / MIB) }],
+    ...(target === undefined ? {} : { limit: { name: 'target', value: target.limit / MIB } }),
+  });
+  return [`<h3>${escape(title)}</h3>`, plot];
 }
 
 function workloadSection({ name, what, floor, figures }: WorkloadResult): string {

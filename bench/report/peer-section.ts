@@ -4,7 +4,7 @@ import type { PeerDescription, PeerResults, PeerRow, PeerWorkloadResult } from '
 import { spreadOf } from '../statistics.ts';
 import type { Figure } from '../workload.ts';
 import { type Bar, barChart } from './bars.ts';
-import { escape, htmlTable } from './html.ts';
+import { escape, htmlTable } from '../../src/report/html.ts';
 
 /** Figures that get a chart; all others are in the tables. */
 const CHARTED = new Set(['rate', 'scan', 'gets', 'time', 'disk bytes a user byte']);
@@ -17,19 +17,23 @@ export function peerSection({ peers, workloads }: PeerResults): string {
     'that is marked with * acknowledges what is not on disk yet: its figures are those of a weaker promise.</p>',
     htmlTable(
       ['engine', 'versions', 'when an append is acknowledged, the record is'],
-      peers.map(({ name, versions, guarantee }) => [name, versions === '' ? 'this repository' : versions, guarantee]),
+      peers.map(({ name, versions, guarantee }) => [
+        name,
+        versions === '' ? 'this repository' : versions,
+        { html: `<span class="prose">${escape(guarantee)}</span>` },
+      ]),
     ),
     ...workloads.map((workload) => workloadSection(workload, kinds)),
   ].join('\n');
 }
 
-function kindOf({ name, durable }: PeerDescription): Bar['kind'] {
+function kindOf({ name, durable }: PeerDescription): string {
   if (name === 'floor') return 'floor';
   if (name.startsWith('millrace')) return 'millrace';
   return durable ? 'peer' : 'volatile';
 }
 
-function workloadSection(workload: PeerWorkloadResult, kinds: ReadonlyMap<string, Bar['kind']>): string {
+function workloadSection(workload: PeerWorkloadResult, kinds: ReadonlyMap<string, string>): string {
   const { name, what, figures, rows } = workload;
   const labelOf = (row: PeerRow): string => (kinds.get(row.peer) === 'volatile' ? `${row.peer} *` : row.peer);
   const charts = figures
@@ -56,11 +60,12 @@ function workloadSection(workload: PeerWorkloadResult, kinds: ReadonlyMap<string
   ].join('\n');
 }
 
-function barOf({ samples }: PeerRow, { name, unit }: Figure, label: string, kind: Bar['kind']): Bar[] {
+function barOf({ samples }: PeerRow, { name, unit }: Figure, label: string, kind: string): Bar[] {
   const taken = samples[name] ?? [];
   if (taken.length === 0) return [];
   const spread = spreadOf(taken);
-  return [{ label, spread, text: formatValue(spread.median, unit), kind }];
+  const parts = [{ value: spread.median, kind }];
+  return [{ label, parts, range: [spread.min, spread.max], text: formatValue(spread.median, unit) }];
 }
 
 function spreadText({ samples }: PeerRow, { name, unit }: Figure): string {

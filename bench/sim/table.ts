@@ -2,7 +2,7 @@
 import type { Figures } from './cost.ts';
 import type { ResultInput, VariantResult } from './result.ts';
 import { BURST_OBJECTS } from './workload.ts';
-import { significant } from '../format.ts';
+import { significant } from '../../src/report/format.ts';
 
 export interface FigureRow {
   readonly title: string;

@@ -1,7 +1,7 @@
 /** `appendMany` of as much as the ring holds: what the log can take when the flush does not have to keep up. */
 import { MIB } from '../../src/limits/limits.ts';
 import { Floor } from '../floor.ts';
-import { recordGroups, recordPool } from '../records.ts';
+import { recordGroups, recordPool } from '../../src/cli/load/records.ts';
 import { takeTurns, type Session, type Setting, type Target, type Values, type Workload } from '../workload.ts';
 import { burstRecords, openStream, type RecordSize } from './sizes.ts';
 

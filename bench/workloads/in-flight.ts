@@ -1,7 +1,7 @@
 /** One promise a record, thousands in flight: what a server with many clients does. As much as the ring holds. */
 import { runClosedLoop } from '../closed-loop.ts';
 import { Floor } from '../floor.ts';
-import { recordPool } from '../records.ts';
+import { recordPool } from '../../src/cli/load/records.ts';
 import { percentile } from '../statistics.ts';
 import { takeTurns, type Session, type Setting, type Target, type Values, type Workload } from '../workload.ts';
 import { burstRecords, openStream, type RecordSize } from './sizes.ts';

@@ -2,7 +2,7 @@
 import { KIB, MIB } from '../../src/limits/limits.ts';
 import { open, type Stream } from '../../src/index.ts';
 import { runClosedLoop } from '../closed-loop.ts';
-import { recordPool } from '../records.ts';
+import { recordPool } from '../../src/cli/load/records.ts';
 import { takeTurns, type Session, type Setting, type Target, type Values, type Workload } from '../workload.ts';
 import { storeDirectory } from './sizes.ts';
 

@@ -3,7 +3,7 @@ import { open, type Stream } from '../../src/index.ts';
 import { KIB, MIB } from '../../src/limits/limits.ts';
 import { runClosedLoop } from '../closed-loop.ts';
 import { answer, jobOf } from '../processes.ts';
-import { recordGroups, recordPool } from '../records.ts';
+import { recordGroups, recordPool } from '../../src/cli/load/records.ts';
 
 export interface OpeningJob {
   readonly action: 'fill and die' | 'fill and close' | 'open';

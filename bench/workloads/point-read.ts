@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { KIB, MIB } from '../../src/limits/limits.ts';
 import type { Stream } from '../../src/index.ts';
 import { runClosedLoop } from '../closed-loop.ts';
-import { recordGroups, recordPool } from '../records.ts';
+import { recordGroups, recordPool } from '../../src/cli/load/records.ts';
 import { percentile } from '../statistics.ts';
 import { takeTurns, type Session, type Setting, type Values, type Workload } from '../workload.ts';
 import { openStream, storeDirectory } from './sizes.ts';

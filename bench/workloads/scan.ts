@@ -3,7 +3,7 @@ import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Stream } from '../../src/index.ts';
 import { MIB } from '../../src/limits/limits.ts';
-import { recordGroups, recordPool } from '../records.ts';
+import { recordGroups, recordPool } from '../../src/cli/load/records.ts';
 import { takeTurns, type Session, type Setting, type Target, type Workload } from '../workload.ts';
 import { openStream, type RecordSize } from './sizes.ts';
 

@@ -3,7 +3,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { KIB, MIB, SLOT_BYTES_DEFAULT, SLOTS_DEFAULT } from '../../src/limits/limits.ts';
 import { runClosedLoop } from '../closed-loop.ts';
 import { Floor } from '../floor.ts';
-import { recordGroups, recordPool } from '../records.ts';
+import { recordGroups, recordPool } from '../../src/cli/load/records.ts';
 import { takeTurns, type Series, type Session, type Setting, type Values, type Workload } from '../workload.ts';
 import { openStream } from './sizes.ts';
 

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KIB } from '../../src/limits/limits.ts';
 import type { Stream } from '../../src/index.ts';
-import { recordPool } from '../records.ts';
+import { recordPool } from '../../src/cli/load/records.ts';
 import { percentile } from '../statistics.ts';
 import type { Round, Session, Setting, Workload } from '../workload.ts';
 import { openStream } from './sizes.ts';

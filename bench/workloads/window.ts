@@ -2,7 +2,7 @@
 import { KIB } from '../../src/limits/limits.ts';
 import { runClosedLoop } from '../closed-loop.ts';
 import { Floor } from '../floor.ts';
-import { recordPool } from '../records.ts';
+import { recordPool } from '../../src/cli/load/records.ts';
 import { percentile } from '../statistics.ts';
 import { takeTurns, type Session, type Setting, type Target, type Values, type Workload } from '../workload.ts';
 import { openStream } from './sizes.ts';

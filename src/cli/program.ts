@@ -5,6 +5,7 @@ import { configureCommand } from './configure.ts';
 import { dumpCommand } from './dump.ts';
 import { infoCommand } from './info.ts';
 import { ingestCommand } from './ingest.ts';
+import { loadCommand } from './load.ts';
 import { lsCommand } from './ls.ts';
 import { offsetsCommand } from './offsets.ts';
 import { readCommand } from './read.ts';
@@ -18,8 +19,8 @@ Exit codes: 0 ok, 1 failed or damage found, 2 wrong usage.
 Errors are one line on standard error, "millrace: CODE: message"; an object
 with --json.
 
-ingest, configure, trim, recover and compact need the store for themselves, as
-does offsets with --set or --delete. The others change nothing and work beside a
+ingest, configure, trim, recover, compact and load need the store for
+themselves, as does offsets with --set or --delete. The others change nothing and work beside a
 process that has it open, on what is in segments: a writer moves records there
 when a slot of its log is full, every 10 seconds, and when it closes; after a
 crash, millrace recover does.
@@ -52,6 +53,7 @@ function buildProgram(): Command {
     recoverCommand(),
     compactCommand(),
     dumpCommand(),
+    loadCommand(),
   ];
   for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
   return program;

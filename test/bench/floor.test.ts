@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { Floor } from '../../bench/floor.ts';
-import { recordPool } from '../../bench/records.ts';
+import { recordPool } from '../../src/cli/load/records.ts';
 import { MIB } from '../../src/limits/limits.ts';
 
 const dir = mkdtempSync(join(tmpdir(), 'millrace-bench-floor-'));

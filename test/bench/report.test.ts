@@ -45,9 +45,9 @@ suite('the report', () => {
   });
 
   test('shows bars with their targets, the curve of memory, verdicts and how to repeat it', () => {
-    assert.match(page, /<rect class="millrace"/);
-    assert.match(page, /<line class="mark"/);
-    assert.match(page, /<path class="curve" d="M[\d. ]+L[\d. ]+"/);
+    assert.match(page, /<i class="bar millrace" style="width:[\d.]+%"/);
+    assert.match(page, /<i class="mark" style="left:[\d.]+%"/);
+    assert.match(page, /<path class="line part-0" d="M[\d. ]+L[\d. ]+"/);
     assert.match(page, /<span class="missed">missed<\/span>/);
     assert.match(page, /npm run bench --/);
     assert.match(page, /npm run bench:peers --/);

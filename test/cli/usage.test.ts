@@ -17,6 +17,7 @@ const COMMANDS = [
   'recover',
   'compact',
   'dump',
+  'load',
 ] as const;
 const MANIFEST = join(import.meta.dirname, '..', '..', '..', 'package.json');
 
@@ -62,6 +63,8 @@ suite('usage', () => {
     ['a place that is none', ['read', 'x', 's', '--from', 'yesterday'], /first, last, next, an offset/],
     ['an offset that no number can hold', ['read', 'x', 's', '--from', '99999999999999999999'], /an offset/],
     ['a date that is none', ['read', 'x', 's', '--from', '@2026-99-99'], /a time such as/],
+    ['a profile that is none', ['load', 'x', '--profile', 'up'], /steady, ramp, burst/],
+    ['a record without room for its stamp', ['load', 'x', '--size', '7'], /at least 8 bytes/],
     ['an unknown codec', ['ingest', 'x', 's', '--compression', 'zip'], /lz4 or none/],
   ];
   for (const [what, args, message] of wrong) {

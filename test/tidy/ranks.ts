@@ -10,7 +10,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['flush', 'compaction'],
   ['stream'],
   ['store'],
-  ['index', 's3', 'cli', 'server', 'testing'],
+  ['index', 's3', 'cli', 'server', 'testing', 'report'],
 ];
 
 /** The lowest and the highest rank are one layer each: its folders may know each other, but form no cycle. */

@@ -9,7 +9,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 export function escape(text: string): string {
-  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character]!);
+  return text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] as string);
 }
 
 /** Cells of a table: text, or HTML that is ready. */

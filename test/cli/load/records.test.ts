@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { indexOfKey, keyBuffer } from '../../bench/peers/peer.ts';
-import { recordGroups, recordPool } from '../../bench/records.ts';
+import { indexOfKey, keyBuffer } from '../../../bench/peers/peer.ts';
+import { recordGroups, recordPool } from '../../../src/cli/load/records.ts';
 
 suite('records', () => {
   for (const bytes of [100, 1_024, 16_384]) {

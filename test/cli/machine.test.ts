@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { mountOf } from '../../bench/machine.ts';
+import { mountOf } from '../../src/cli/machine.ts';
 
 const MOUNTS = [
   'disk-a / ext4 rw 0 0',

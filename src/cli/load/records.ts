@@ -24,7 +24,7 @@ class Sequence {
   }
 
   of(choices: readonly string[]): string {
-    return choices[this.below(choices.length)]!;
+    return choices[this.below(choices.length)] as string;
   }
 }
 
@@ -67,6 +67,6 @@ function item(sequence: Sequence): string {
 export function recordGroups(pool: readonly Buffer[], count: number): Buffer[][] {
   const groups = Math.max(1, Math.floor(pool.length / count));
   return Array.from({ length: groups }, (_, group) =>
-    Array.from({ length: count }, (_value, index) => pool[(group * count + index) % pool.length]!),
+    Array.from({ length: count }, (_value, index) => pool[(group * count + index) % pool.length] as Buffer),
   );
 }

@@ -2,6 +2,7 @@
 import { readFileSync, statfsSync } from 'node:fs';
 import { arch, availableParallelism, cpus, platform, release, totalmem } from 'node:os';
 import { resolve, sep } from 'node:path';
+import { GIB } from '../limits/limits.ts';
 
 export interface Machine {
   readonly processor: string;
@@ -72,4 +73,17 @@ function readIfPresent(path: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** One line for each fact. */
+export function machineText(machine: Machine): string {
+  const { kind, device } = machine.fileSystem;
+  return [
+    `processor    ${machine.processor}, ${machine.cores} cores`,
+    `memory       ${(machine.memoryBytes / GIB).toFixed(1)} GiB`,
+    `system       ${machine.system}`,
+    `node         ${machine.node}`,
+    `file system  ${kind} on ${device}`,
+    '',
+  ].join('\n');
 }
