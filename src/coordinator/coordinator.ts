@@ -104,6 +104,8 @@ export interface FoundRuns {
   readonly firstOffset: number;
   /** High watermark: one past the last committed offset. */
   readonly nextOffset: number;
+  /** The stream's epoch. */
+  readonly epoch: number;
   /** In offset order without a gap, from the one that covers the asked offset. Those that cover none are left out. */
   readonly runs: readonly FoundRun[];
 }
@@ -287,7 +289,7 @@ export interface Coordinator {
   trim(streamId: number, beforeOffset: number): Promise<Trimmed>;
   /**
    * Trims the oldest runs that the streams' retention no longer keeps; of every stream, or of one. The newest run
-   * with offsets always stays.
+   * with offsets goes by age only.
    */
   enforceRetention(streamId?: number, limits?: { readonly maxRuns?: number }): Promise<RetentionResult>;
   /**

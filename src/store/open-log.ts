@@ -107,7 +107,7 @@ async function flushRecovered(base: OpenedBase, { geometry, ring, recovered }: O
 async function positionsOf(coordinator: Coordinator): Promise<Map<number, StreamPosition>> {
   const positions = new Map<number, StreamPosition>();
   for (const { streamId } of await coordinator.streams()) {
-    positions.set(streamId, await coordinator.streamTotals(streamId));
+    positions.set(streamId, await coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 }));
   }
   return positions;
 }

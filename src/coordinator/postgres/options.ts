@@ -1,6 +1,7 @@
 /** What `postgres` takes: checked once, with every default in one place. */
 import type { ConnectionOptions } from 'node:tls';
 import { MillraceError } from '../../errors/millrace-error.ts';
+import { checkOptionNames } from '../../errors/option-names.ts';
 import { SCHEMA_DEFAULT, SCHEMA_PATTERN } from './tables.ts';
 
 export interface PostgresOptions {
@@ -77,10 +78,7 @@ const OPTION_NAMES = new Set([
 
 /** Throws `ERR_MILLRACE_INVALID_ARGUMENT` naming the option, never its value where that may hold a password. */
 export function checkPostgresOptions(options: PostgresOptions): PostgresSettings {
-  if (typeof options !== 'object' || options === null) throw invalid('postgres takes an object of options');
-  for (const name of Object.keys(options)) {
-    if (!OPTION_NAMES.has(name)) throw invalid(`postgres has no option ${name}`);
-  }
+  checkOptionNames(options, OPTION_NAMES, 'postgres');
   const { schema = SCHEMA_DEFAULT, migrate = true } = options;
   if (typeof schema !== 'string' || !SCHEMA_PATTERN.test(schema)) {
     throw invalid(

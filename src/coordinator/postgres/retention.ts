@@ -1,7 +1,7 @@
 /** Enforces retention stream by stream, each in short transactions of its own. */
 import { checkInteger } from '../commands/checks.ts';
 import { decide, type Decision } from '../commands/decision.ts';
-import { enforceRetention, RETENTION_RUNS_DEFAULT } from '../commands/retention.ts';
+import { coversOffsets, enforceRetention, RETENTION_RUNS_DEFAULT } from '../commands/retention.ts';
 import type { RetentionResult } from '../coordinator.ts';
 import type { State } from '../state/state.ts';
 import { countBelow } from '../state/stream-runs.ts';
@@ -99,7 +99,11 @@ function takeStep(database: Database, streamId: number, budget: number, mustExis
 function takenBy(state: State, { events }: Decision<RetentionResult>): number {
   let taken = 0;
   for (const event of events) {
-    if (event.type === 'streamTrimmed') taken += countBelow(state, state.stream(event.streamId), event.firstOffset);
+    if (event.type !== 'streamTrimmed') continue;
+    const stream = state.stream(event.streamId);
+    const from = stream.heldRuns;
+    const to = from + countBelow(state, stream, event.firstOffset);
+    for (let index = from; index < to; index += 1) if (coversOffsets(state, stream.runs.at(index))) taken += 1;
   }
   return taken;
 }

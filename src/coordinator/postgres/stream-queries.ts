@@ -26,6 +26,13 @@ export async function describeStreams(database: Database, name?: string): Promis
   return named.map((row) => ({ streamId: row.stream_id, name: row.name, config: checkConfig(row.config) }));
 }
 
+/** A run, or nulls, beside what is asked of its stream. */
+interface FoundRow extends KeyedRun {
+  readonly log_start: number;
+  readonly watermark: number;
+  readonly stream_epoch: number;
+}
+
 /**
  * Walks from run to run along the covering index and stops at the limits: the cost is the result's, however long the
  * stream is. Offsets that are covered end in ascending order, so that each step is one descent.
@@ -41,7 +48,7 @@ export async function findRuns(
     SELECT run.* FROM ${runs} AS run
     WHERE run.stream_id = $1 AND ${condition} AND end_offset > run.first_offset ORDER BY end_offset, position LIMIT 1`;
   const text = `
-    WITH RECURSIVE stream AS (SELECT first_offset, next_offset FROM ${streams} WHERE stream_id = $1),
+    WITH RECURSIVE stream AS (SELECT first_offset, next_offset, epoch FROM ${streams} WHERE stream_id = $1),
     walk AS (
       SELECT found.*, found.byte_length AS bytes, 1 AS count FROM stream CROSS JOIN LATERAL (
         ${next('end_offset > greatest($2, stream.first_offset)')}
@@ -51,21 +58,18 @@ export async function findRuns(
         ${next('end_offset > walk.end_offset')}
       ) AS found WHERE walk.count < $3 AND walk.bytes < $4
     )
-    SELECT stream.first_offset AS log_start, stream.next_offset AS watermark, walk.*, key
+    SELECT stream.first_offset AS log_start, stream.next_offset AS watermark, stream.epoch AS stream_epoch, walk.*, key
     FROM stream LEFT JOIN walk ON true LEFT JOIN ${objects} ON number = walk.object_number ORDER BY walk.count`;
   const limits = [bounded(maxRuns, RUNS_MAX), bounded(maxBytes)];
   const rows = await database.read((session) => {
-    return session.rows<KeyedRun & { readonly log_start: number; readonly watermark: number }>(text, [
-      storableId(streamId),
-      bounded(fromOffset),
-      ...limits,
-    ]);
+    return session.rows<FoundRow>(text, [storableId(streamId), bounded(fromOffset), ...limits]);
   });
   const [head] = rows;
   if (head === undefined) throw notFound(streamId);
   // A stream without an answer is one row of nulls.
   const found = rows.filter((row) => (row.object_number as number | null) !== null);
-  return { firstOffset: head.log_start, nextOffset: head.watermark, runs: found.map(toFoundRun) };
+  const { log_start: firstOffset, watermark: nextOffset, stream_epoch: epoch } = head;
+  return { firstOffset, nextOffset, epoch, runs: found.map(toFoundRun) };
 }
 
 export async function findTrackingRuns(database: Database, streamId: number): Promise<FoundRun[]> {

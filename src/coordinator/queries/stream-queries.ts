@@ -1,9 +1,11 @@
-/** Questions about streams and their runs. They change nothing and judge nothing. */
+/** Questions about streams and their runs. They judge nothing, and change nothing but what is counted for the next. */
 import type { FindLimits, FoundRun, FoundRuns, StreamTotals } from '../coordinator.ts';
 import type { StreamDescription } from '../../record/stream-config.ts';
 import type { StreamRow } from '../state/rows.ts';
+import { ObjectCounts } from '../state/object-counts.ts';
 import { isDense } from '../state/run-links.ts';
 import { RUN } from '../state/run-table.ts';
+import { RunTimes } from '../state/run-times.ts';
 import { keyOf, type State } from '../state/state.ts';
 import { indexBeyond, trackingAnchor } from '../state/stream-runs.ts';
 
@@ -44,7 +46,7 @@ export function findRuns(state: State, stream: StreamRow, fromOffset: number, li
     bytes += state.runs.get(row, RUN.byteLength);
     found.push(foundRun(state, row));
   }
-  return { firstOffset, nextOffset, runs: found };
+  return { firstOffset, nextOffset, epoch: stream.epoch, runs: found };
 }
 
 export function findTrackingRuns(state: State, stream: StreamRow): FoundRun[] {
@@ -57,27 +59,15 @@ export function findTrackingRuns(state: State, stream: StreamRow): FoundRun[] {
   return found;
 }
 
-/** Timestamps need not ascend from run to run, so that every run is looked at until one answers. */
+/** Timestamps need not ascend from run to run: the first run that reaches the timestamp counts. */
 export function listOffsets(state: State, stream: StreamRow, timestamp: number): number | undefined {
-  for (let index = stream.heldRuns; index < stream.runs.length; index += 1) {
-    const row = stream.runs.at(index);
-    if (state.runs.get(row, RUN.records) === 0 || state.runs.get(row, RUN.lastTimestamp) < timestamp) continue;
-    return Math.max(state.runs.get(row, RUN.firstOffset), stream.firstOffset);
-  }
-  return undefined;
+  const index = timesOf(state, stream).find(stream.heldRuns, timestamp);
+  if (index < 0) return undefined;
+  return Math.max(state.runs.get(stream.runs.at(index), RUN.firstOffset), stream.firstOffset);
 }
 
 export function streamTotals(state: State, stream: StreamRow): StreamTotals {
-  const objects = new Set<number>();
-  let firstTimestamp = Infinity;
-  let lastTimestamp = -Infinity;
-  for (let index = stream.heldRuns; index < stream.runs.length; index += 1) {
-    const row = stream.runs.at(index);
-    objects.add(state.runs.get(row, RUN.objectNumber));
-    if (state.runs.get(row, RUN.records) === 0) continue;
-    firstTimestamp = Math.min(firstTimestamp, state.runs.get(row, RUN.firstTimestamp));
-    lastTimestamp = Math.max(lastTimestamp, state.runs.get(row, RUN.lastTimestamp));
-  }
+  const { first, last } = timesOf(state, stream).span(stream.heldRuns);
   return {
     firstOffset: stream.firstOffset,
     nextOffset: stream.nextOffset,
@@ -87,11 +77,26 @@ export function streamTotals(state: State, stream: StreamRow): StreamTotals {
     trackingBytes: stream.trackingBytes,
     storedBytes: stream.storedBytes,
     runs: stream.runs.length - stream.heldRuns,
-    segments: objects.size,
-    firstTimestamp: firstTimestamp === Infinity ? undefined : firstTimestamp,
-    lastTimestamp: lastTimestamp === -Infinity ? undefined : lastTimestamp,
+    segments: objectCountsOf(state, stream).objects,
+    firstTimestamp: first === Infinity ? undefined : first,
+    lastTimestamp: last === -Infinity ? undefined : last,
     heldBytes: stream.heldBytes,
   };
+}
+
+function timesOf(state: State, stream: StreamRow): RunTimes {
+  return (stream.times ??= new RunTimes(state.runs, stream.runs));
+}
+
+/** Counted once; from then on `countVisible` keeps it. */
+function objectCountsOf(state: State, stream: StreamRow): ObjectCounts {
+  if (stream.objectCounts !== undefined) return stream.objectCounts;
+  const counts = new ObjectCounts();
+  for (let index = stream.heldRuns; index < stream.runs.length; index += 1) {
+    counts.add(state.runs.get(stream.runs.at(index), RUN.objectNumber), 1);
+  }
+  stream.objectCounts = counts;
+  return counts;
 }
 
 /** Records of a dense run that the log start cuts off. */

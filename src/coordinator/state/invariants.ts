@@ -39,6 +39,7 @@ function checkStream(state: State, stream: StreamRow, inStreams: Set<number>, fo
   if (state.streamsByName.get(stream.name) !== stream) found.push(`${where}: its name leads elsewhere`);
   const sums = { records: 0, userBytes: 0, trackingBytes: 0, storedBytes: 0, heldBytes: 0, heldRuns: 0 };
   const marks = { snapshotRuns: 0, trackingRuns: 0 };
+  const objects = new Set<number>();
   let expected: number | undefined;
   for (let index = 0; index < stream.runs.length; index += 1) {
     const row = stream.runs.at(index);
@@ -60,6 +61,7 @@ function checkStream(state: State, stream: StreamRow, inStreams: Set<number>, fo
       if (sums.heldRuns !== index + 1) found.push(`${where}: the run at ${first} is held behind one that is not`);
       continue;
     }
+    objects.add(runs.get(row, RUN.objectNumber));
     sums.records += recordsOf(state, row);
     sums.userBytes += runs.get(row, RUN.userBytes);
     sums.trackingBytes += runs.get(row, RUN.trackingBytes);
@@ -68,6 +70,8 @@ function checkStream(state: State, stream: StreamRow, inStreams: Set<number>, fo
   const end = expected ?? stream.firstOffset;
   if (end !== stream.nextOffset) found.push(`${where}: runs end at ${end}, the high watermark is ${stream.nextOffset}`);
   compareSums(where, stream, { ...sums, ...marks, publisherCount: stream.publishers.size }, found);
+  const segments = stream.objectCounts?.objects ?? objects.size;
+  if (segments !== objects.size) found.push(`${where}: segments are counted as ${segments} and are ${objects.size}`);
   checkReferences(stream, found);
 }
 

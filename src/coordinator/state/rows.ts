@@ -3,7 +3,9 @@ import type { ObjectState, PublisherMark } from '../coordinator.ts';
 import type { JobKind } from '../job.ts';
 import type { StreamConfig } from '../../record/stream-config.ts';
 import { NO_ROW } from './run-table.ts';
+import type { ObjectCounts } from './object-counts.ts';
 import { RunList } from './run-list.ts';
+import type { RunTimes } from './run-times.ts';
 
 export interface StreamRow {
   readonly streamId: number;
@@ -11,6 +13,9 @@ export interface StreamRow {
   config: StreamConfig;
   /** Live runs in offset order: they tile [first offset of the first, `nextOffset`). */
   readonly runs: RunList;
+  /** Made for those who ask: most streams are never asked for what they know. */
+  times: RunTimes | undefined;
+  objectCounts: ObjectCounts | undefined;
   /** How many runs at the front lie wholly below the log start, kept for their tracking alone. */
   heldRuns: number;
   /** Of them, their stored bytes. */
@@ -42,6 +47,8 @@ export function newStreamRow(streamId: number, name: string, config: StreamConfi
     name,
     config,
     runs: new RunList(),
+    times: undefined,
+    objectCounts: undefined,
     heldRuns: 0,
     heldBytes: 0,
     firstOffset: 0,

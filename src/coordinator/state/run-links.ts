@@ -75,6 +75,7 @@ export function countVisible(state: State, stream: StreamRow, row: number, sign:
   stream.userBytes += sign * runs.get(row, RUN.userBytes);
   stream.trackingBytes += sign * runs.get(row, RUN.trackingBytes);
   stream.storedBytes += sign * runs.get(row, RUN.byteLength);
+  stream.objectCounts?.add(runs.get(row, RUN.objectNumber), sign);
 }
 
 /** Records that a run is in the stream's list, visible or held. */

@@ -10,9 +10,23 @@ export class RunList {
   #rows: Uint32Array = new Uint32Array(0);
   #head = 0;
   #length = 0;
+  /** Places below held the same rows when `takeChanged` was last called. */
+  #unchanged = 0;
 
   get length(): number {
     return this.#length;
+  }
+
+  /** Where the list begins in the array behind it: `at(index)` is at place `start + index`, until it is moved. */
+  get start(): number {
+    return this.#head;
+  }
+
+  /** The first place that has got another row, or a first one, since the last call. */
+  takeChanged(): number {
+    const changed = this.#unchanged;
+    this.#unchanged = this.#head + this.#length;
+    return changed;
   }
 
   at(index: number): number {
@@ -29,6 +43,7 @@ export class RunList {
   pop(): void {
     assert(this.#length > 0, 'an empty run list has no last run');
     this.#length -= 1;
+    this.#changeFrom(this.#head + this.#length);
   }
 
   /** Removes the first `count` rows. */
@@ -47,6 +62,11 @@ export class RunList {
     this.#rows.copyWithin(at + rows.length, at + count, this.#head + this.#length);
     this.#rows.set(rows, at);
     this.#length += growth;
+    this.#changeFrom(at);
+  }
+
+  #changeFrom(place: number): void {
+    this.#unchanged = Math.min(this.#unchanged, place);
   }
 
   /** Moves the rows to the front, of a larger array when they fill more than half of this one. */
@@ -56,5 +76,6 @@ export class RunList {
     target.set(this.#rows.subarray(this.#head, this.#head + this.#length));
     this.#rows = target;
     this.#head = 0;
+    this.#changeFrom(0);
   }
 }
