@@ -20,6 +20,12 @@ interface Loss {
   readonly nextOffset: number;
 }
 
+/** A truncation that a salvage found missing: the stream goes on at `nextOffset`. */
+interface LostCut {
+  readonly stream: string;
+  readonly nextOffset: number;
+}
+
 export function recoverCommand(): Command {
   return new Command('recover')
     .summary('recover what a crash left in the log')
@@ -38,16 +44,21 @@ async function recover(dir: string, { salvage, json }: RecoverOptions): Promise<
   const store = await openExisting({ dir, salvage: salvage === true, compaction: false });
   let report: RecoveryReport | undefined;
   let lost: readonly Loss[];
+  let lostTruncations: readonly LostCut[];
   try {
     report = store.stats().recovery;
-    lost = await lossesOf(store, report);
+    const nameOf = await streamNames(store);
+    lost = (report?.lost ?? []).map(({ streamId, ...range }) => ({ stream: nameOf(streamId), ...range }));
+    lostTruncations = (report?.lostTruncations ?? []).map(({ streamId, nextOffset }) => {
+      return { stream: nameOf(streamId), nextOffset };
+    });
     await store.flush();
   } finally {
     await store.close();
   }
   const found = { records: report?.records ?? 0, blocks: report?.blocks ?? 0, damages: report?.damages.length ?? 0 };
   if (json === true) {
-    await printJson({ ...found, lost });
+    await printJson({ ...found, lost, lostTruncations });
     return;
   }
   await print(
@@ -59,13 +70,15 @@ async function recover(dir: string, { salvage, json }: RecoverOptions): Promise<
   for (const { stream, firstOffset, nextOffset } of lost) {
     await print(`lost: ${stream}: offsets ${firstOffset} to ${nextOffset - 1}\n`);
   }
+  for (const { stream, nextOffset } of lostTruncations) {
+    await print(
+      `lost: ${stream}: a truncation; the stream goes on at offset ${nextOffset}, and records right below may be ` +
+        'older ones that it had cut\n',
+    );
+  }
 }
 
-async function lossesOf(store: Store, report: RecoveryReport | undefined): Promise<Loss[]> {
+async function streamNames(store: Store): Promise<(streamId: number) => string> {
   const names = new Map((await store.streams()).map(({ streamId, name }) => [streamId, name]));
-  return (report?.lost ?? []).map(({ streamId, firstOffset, nextOffset }) => ({
-    stream: names.get(streamId) ?? `stream ${streamId}`,
-    firstOffset,
-    nextOffset,
-  }));
+  return (streamId) => names.get(streamId) ?? `stream ${streamId}`;
 }

@@ -16,7 +16,7 @@ import { type FrameHeader, walkFrames } from '../record/frame-reader.ts';
 import { gap } from './account.ts';
 import { type Damage, fillingsOf, type LogWalk, walkLog } from './log-walk.ts';
 import { decide, FILE_TABLE, type FileFacts } from './recovery-table.ts';
-import { type LostRange, Salvage } from './salvage.ts';
+import { type LostRange, type LostTruncation, Salvage, type SalvagedFrame } from './salvage.ts';
 import { findBlocks, type FoundBlock } from './scan.ts';
 import { slotFileName } from './slot-files.ts';
 import { readSlotHeader, SLOT_CHECKED_BYTES, SLOT_MAGIC, SLOT_VERSION, writeSlotHeader } from './slot-format.ts';
@@ -66,6 +66,7 @@ export interface RecoveryReport {
   /** What a salvage skipped. */
   readonly damages: readonly Damage[];
   readonly lost: readonly LostRange[];
+  readonly lostTruncations: readonly LostTruncation[];
 }
 
 export interface RecoveredLane {
@@ -93,7 +94,7 @@ export async function recoverLane(input: RecoveryInput): Promise<RecoveredLane> 
   const walk = walkLog(fillings, flushed.blockSequence + 1);
   const [damage] = walk.damages;
   if (damage !== undefined && !input.salvage) throw damageError(input, damage);
-  const { frames, covered, lost } = collectFrames(input, walk);
+  const { frames, covered, lost, lostTruncations } = collectFrames(input, walk);
   const sealed = sealedSlots(walk, covered);
   const newest = fillings.at(-1)?.slotSequence ?? flushed.slotSequence;
   const slotSequence = nextFilling(slots, newest, sealed[0], geometry);
@@ -111,6 +112,7 @@ export async function recoverLane(input: RecoveryInput): Promise<RecoveredLane> 
       endedBy: walk.endedBy,
       damages: walk.damages,
       lost,
+      lostTruncations,
     },
   };
 }
@@ -243,6 +245,7 @@ interface CollectedFrames {
   readonly frames: RecoveredFrame[];
   readonly covered: readonly SealedSlot[];
   readonly lost: readonly LostRange[];
+  readonly lostTruncations: readonly LostTruncation[];
 }
 
 /** Walks the frames of the log, holds them against their streams, and covers what a salvage has to leave out. */
@@ -258,9 +261,9 @@ function collectFrames(input: RecoveryInput, walk: LogWalk): CollectedFrames {
     const { nextOffset: expected, epoch } = due.get(streamId) ?? stored;
     const rewinds = kind === FRAME_KIND.truncation && firstOffset <= expected;
     if (firstOffset !== expected && !rewinds) {
-      const lost = firstOffset > expected ? salvage.cover(streamId, expected, firstOffset, epoch) : undefined;
-      if (lost === undefined) throw gap(streamId, expected, firstOffset);
-      frames.push(lost);
+      const substitute = substituteFor(salvage, header, expected, epoch);
+      if (substitute === undefined) throw gap(streamId, expected, firstOffset);
+      frames.push(substitute);
     }
     due.set(streamId, { nextOffset: firstOffset + offsetSpan, epoch: header.epoch });
     salvage.pass(streamId);
@@ -274,7 +277,19 @@ function collectFrames(input: RecoveryInput, walk: LogWalk): CollectedFrames {
       add(header, block.slotSequence, at);
     });
   }
-  return { frames, covered: salvage.finish(), lost: salvage.lost };
+  const { lost, lostTruncations } = salvage;
+  return { frames, covered: salvage.finish(), lost, lostTruncations };
+}
+
+/** What stands in for frames that are missing in front of one; `undefined` when nothing can. */
+function substituteFor(
+  salvage: Salvage,
+  { streamId, firstOffset, epoch }: FrameHeader,
+  expected: number,
+  expectedEpoch: number,
+): SalvagedFrame | undefined {
+  if (firstOffset > expected) return salvage.cover(streamId, expected, firstOffset, expectedEpoch);
+  return epoch > expectedEpoch ? salvage.rewind(streamId, firstOffset, epoch) : undefined;
 }
 
 function sealedSlots(walk: LogWalk, covered: readonly SealedSlot[]): SealedSlot[] {

@@ -1,27 +1,38 @@
 /**
  * Salvage: opening a log with damaged blocks. Acknowledged offsets must never be given out again, so what is missing
- * becomes `lost` frames: they cover the offsets and hold no record. They are written into the ring, over the damaged
- * block, and only there: the file stays as it is, and the flush carries them into a segment like any frame.
+ * becomes `lost` frames: they cover the offsets and hold no record. A truncation that is missing shows in a stream that
+ * goes on below its end under a higher epoch: a truncation to there takes its place. Both are written into the ring,
+ * over the damaged block, and only there: the file stays as it is, and the flush carries them into a segment like any
+ * frame.
  */
 import { BLOCK_HEADER_BYTES, writeBlockHeader } from '../ring/block-format.ts';
 import { type RingGeometry, slotBase } from '../ring/geometry.ts';
 import type { SealedSlot } from '../ring/producer.ts';
-import { FRAME_HEADER_BYTES, FRAME_KIND } from '../record/frame-format.ts';
+import { FRAME_HEADER_BYTES, FRAME_KIND, type FrameKind } from '../record/frame-format.ts';
 import { type FrameHeader, readFrameHeader } from '../record/frame-reader.ts';
 import { finishFrame, FrameMemory } from '../record/frame-writer.ts';
 import type { Damage } from './log-walk.ts';
 import type { FoundBlock } from './scan.ts';
 
-/** What a lost frame stands for. */
-type Loss = Pick<FrameHeader, 'streamId' | 'firstOffset' | 'offsetSpan' | 'epoch'>;
+/** What a frame says that a salvage writes. */
+type Substitute = Pick<FrameHeader, 'streamId' | 'firstOffset' | 'offsetSpan' | 'epoch'> & { readonly kind: FrameKind };
 
 /** Filler frames belong to no stream. */
-const FILLER: Loss = { streamId: 0, firstOffset: 0, offsetSpan: 0, epoch: 0 };
+const FILLER: Substitute = { streamId: 0, firstOffset: 0, offsetSpan: 0, epoch: 0, kind: FRAME_KIND.lost };
 
 /** Offsets of a stream that a salvage could not read. */
 export interface LostRange {
   readonly streamId: number;
   readonly firstOffset: number;
+  readonly nextOffset: number;
+}
+
+/**
+ * A stream whose truncation a salvage could not read: it goes on at `nextOffset`. Where it was cut is not known:
+ * records right below may be older ones, which the truncation had cut and lost records had replaced.
+ */
+export interface LostTruncation {
+  readonly streamId: number;
   readonly nextOffset: number;
 }
 
@@ -31,7 +42,7 @@ export interface SalvageContext {
   readonly geometry: RingGeometry;
 }
 
-/** Damaged bytes that are being filled with `lost` frames. */
+/** Damaged bytes that are being filled with frames. */
 interface Region {
   readonly damage: Damage;
   /** Where the slot begins in the ring. */
@@ -42,7 +53,7 @@ interface Region {
 }
 
 /** A frame that a salvage wrote, as recovery hands it on. */
-export interface LostFrame {
+export interface SalvagedFrame {
   readonly header: FrameHeader;
   readonly slotSequence: number;
   readonly at: number;
@@ -50,6 +61,7 @@ export interface LostFrame {
 
 export class Salvage {
   readonly lost: LostRange[] = [];
+  readonly lostTruncations: LostTruncation[] = [];
   readonly #memory: FrameMemory;
   readonly #context: SalvageContext;
   readonly #damages: readonly Damage[];
@@ -86,19 +98,28 @@ export class Salvage {
    * places could hold. A lower epoch would make the flush come too late where nothing else of the stream is in the
    * filling.
    */
-  cover(streamId: number, from: number, to: number, epoch: number): LostFrame | undefined {
-    const candidates = this.#regions.slice(this.#passed.get(streamId) ?? 0);
+  cover(streamId: number, from: number, to: number, epoch: number): SalvagedFrame | undefined {
+    const offsetSpan = to - from;
+    const frame = this.#place({ streamId, firstOffset: from, offsetSpan, epoch, kind: FRAME_KIND.lost });
+    if (frame !== undefined) this.lost.push({ streamId, firstOffset: from, nextOffset: to });
+    return frame;
+  }
+
+  /** Lets a stream go on at `nextOffset`, below its end, under a higher epoch; `undefined` when there is no room. */
+  rewind(streamId: number, nextOffset: number, epoch: number): SalvagedFrame | undefined {
+    const kind = FRAME_KIND.truncation;
+    const frame = this.#place({ streamId, firstOffset: nextOffset, offsetSpan: 0, epoch, kind });
+    if (frame !== undefined) this.lostTruncations.push({ streamId, nextOffset });
+    return frame;
+  }
+
+  #place(substitute: Substitute): SalvagedFrame | undefined {
+    const candidates = this.#regions.slice(this.#passed.get(substitute.streamId) ?? 0);
     // The filler behind the last lost frame needs a header too.
     const region = candidates.find(({ position, end }) => position + 2 * FRAME_HEADER_BYTES <= end);
     if (region === undefined) return undefined;
     const at = region.position;
-    region.position = this.#writeLost(at, at + FRAME_HEADER_BYTES, {
-      streamId,
-      firstOffset: from,
-      offsetSpan: to - from,
-      epoch,
-    });
-    this.lost.push({ streamId, firstOffset: from, nextOffset: to });
+    region.position = this.#write(at, at + FRAME_HEADER_BYTES, substitute);
     return { header: readFrameHeader(this.#memory.view, at), slotSequence: region.damage.slotSequence, at };
   }
 
@@ -108,7 +129,7 @@ export class Salvage {
   }
 
   #finishRegion({ damage, base, start, end, position }: Region): SealedSlot {
-    this.#writeLost(position, end, FILLER);
+    this.#write(position, end, FILLER);
     const { slotSequence, blockSequence, resumesWith } = damage;
     writeBlockHeader(this.#memory.view, start, {
       lane: this.#context.lane,
@@ -121,13 +142,12 @@ export class Salvage {
     return { slotSequence, endPosition: end - base, lastBlock: resumesWith - 1 };
   }
 
-  #writeLost(at: number, end: number, loss: Loss): number {
+  #write(at: number, end: number, substitute: Substitute): number {
     return finishFrame(this.#memory, at, end, {
-      ...loss,
+      ...substitute,
       timestamp: 0,
       recordCount: 0,
       userBytes: 0,
-      kind: FRAME_KIND.lost,
       flags: 0,
       extensionBytes: 0,
     });

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { succeed } from './cli-process.ts';
+import type { StoreFixture } from './store-fixture.ts';
 
 /** The store's files whose path ends so, sorted. */
 export function filesOf(store: string, ending: string): string[] {
@@ -21,4 +23,14 @@ export function flipByte(path: string, position: number): void {
   assert.ok(at >= 0 && at < bytes.length, 'a byte of the file');
   bytes[at] = (bytes[at] as number) ^ 0xff;
   writeFileSync(path, bytes);
+}
+
+/** Where the log of the store has its block number `index`. */
+export async function blockOf(fixture: StoreFixture, index: number): Promise<{ file: string; position: number }> {
+  for (const file of filesOf(fixture.store, '.wal')) {
+    const dump = JSON.parse(await succeed(['dump', file, '--json'])) as { blocks: { position: number }[] };
+    const block = dump.blocks[index];
+    if (block !== undefined) return { file, position: block.position };
+  }
+  throw new Error(`no slot has a block ${index}`);
 }

@@ -19,6 +19,7 @@ suite('dump', () => {
     for (const [ending, kind] of [
       ['STORE', 'store identity'],
       ['.wal', 'WAL slot'],
+      ['.clean', 'clean mark'],
       ['.seg', 'segment'],
       ['CURRENT', 'manifest'],
       ['.snapshot', 'manifest'],
@@ -75,6 +76,7 @@ suite('dump', () => {
     for (const [ending, position] of [
       ['STORE', 10],
       ['.wal', 41],
+      ['.clean', 30],
       ['.seg', 200],
       ['.seg', 20],
       ['CURRENT', 40],
@@ -91,6 +93,28 @@ suite('dump', () => {
       assert.match((await runCli(['dump', file])).stdout, /^damaged: /m);
       fixture.remove();
     }
+  });
+
+  test('the clean mark shows where the log goes on', async () => {
+    const fixture = await storeWith({ values: ['a'] });
+    const mark = firstFileOf(fixture.store, '.clean');
+    const { start, flushed } = (await dumpOf(mark)) as unknown as Record<'start' | 'flushed', Record<string, number>>;
+    assert.deepEqual([start['slotSequence'], flushed['slotSequence']], [1, 0]);
+    assert.match(await succeed(['dump', mark]), /^goes on with slot sequence +1$/m);
+    appendFileSync(mark, 'x');
+    const { code, stdout } = await runCli(['dump', mark]);
+    assert.equal(code, 1);
+    assert.match(stdout, /^damaged: \d+ bytes, where the file has \d+$/m);
+    fixture.remove();
+  });
+
+  test('the lock file has nothing to show, whatever is in it', async () => {
+    const fixture = await storeWith({});
+    const lock = firstFileOf(fixture.store, 'LOCK');
+    const { code, stderr } = await runCli(['dump', lock]);
+    assert.equal(code, 1);
+    assert.match(stderr, /nothing to show of [^\n]*LOCK: it only shows that a writer has been here\n$/);
+    fixture.remove();
   });
 
   test('a torn tail of the manifest log is no damage', async () => {

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import type { VerifyProblem } from '../../src/store/verify.ts';
 import { runCli, succeed } from './cli-process.ts';
-import { filesOf, firstFileOf, flipByte } from './damage.ts';
+import { blockOf, filesOf, firstFileOf, flipByte } from './damage.ts';
 import { startWriter, storeWith, type StoreFixture } from './store-fixture.ts';
 
 interface Report {
@@ -11,7 +12,7 @@ interface Report {
   readonly objects: number;
   readonly records: number;
   readonly unflushedRecords: number;
-  readonly problems: readonly { readonly where: string; readonly problem: string }[];
+  readonly problems: readonly VerifyProblem[];
 }
 
 async function reportOf(fixture: StoreFixture): Promise<Report & { readonly code: number | null }> {
@@ -49,6 +50,30 @@ suite('verify', () => {
     assert.match(stdout, /^damaged: segments\/[^\n]+\.seg: [^\n]+\n1 problem: /);
     const report = await reportOf(fixture);
     assert.deepEqual([report.code, report.intact, report.problems.length], [1, false, 1]);
+    fixture.remove();
+  });
+
+  test('what a damaged segment held is named: of many streams the first few, and all for programs', async () => {
+    const streams = Array.from({ length: 10 }, (_, index) => `s${index}`);
+    const fixture = await storeWith(Object.fromEntries(streams.map((name) => [name, ['a', 'b']])));
+    truncateSync(firstFileOf(fixture.store, '.seg'), 100);
+    const { stdout } = await runCli(['verify', fixture.store]);
+    const named = streams.slice(0, 8).map((name) => `${name} 0 to 1`);
+    assert.match(stdout, new RegExp(`; it held ${named.join(', ')}, 2 more ranges\n`));
+    const { problems } = await reportOf(fixture);
+    assert.deepEqual(
+      problems[0]?.held,
+      streams.map((stream) => ({ stream, firstOffset: 0, nextOffset: 2 })),
+    );
+    fixture.remove();
+  });
+
+  test('a damaged segment of tracking alone held consumers', async () => {
+    const fixture = await storeWith({ values: ['a', 'b'] });
+    await succeed(['offsets', fixture.store, 'values', '--set', 'billing=1']);
+    const [, tracking] = filesOf(fixture.store, '.seg');
+    truncateSync(tracking as string, 100);
+    assert.match((await runCli(['verify', fixture.store])).stdout, /; it held consumers of values\n/);
     fixture.remove();
   });
 
@@ -107,13 +132,3 @@ suite('verify', () => {
     }
   });
 });
-
-/** Where the log of the store has its block number `index`. */
-async function blockOf(fixture: StoreFixture, index: number): Promise<{ file: string; position: number }> {
-  for (const file of filesOf(fixture.store, '.wal')) {
-    const dump = JSON.parse(await succeed(['dump', file, '--json'])) as { blocks: { position: number }[] };
-    const block = dump.blocks[index];
-    if (block !== undefined) return { file, position: block.position };
-  }
-  throw new Error(`no slot has a block ${index}`);
-}

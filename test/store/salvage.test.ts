@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { closeSync, cpSync, openSync, renameSync, rmSync, truncateSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import type { Store } from '../../src/index.ts';
 import { coded, collect, numbered, SMALL_WAL, StoreFolder, texts } from '../support/test-store.ts';
 
 const WAL = { ...SMALL_WAL, slots: 3 };
@@ -10,12 +11,21 @@ const SLOT_0 = 'lane-000-slot-000.wal';
 
 /** A killed store: of each stream 5 records in segments, and 8 blocks with a record of each in the WAL. */
 async function killedStore(folder: StoreFolder): Promise<void> {
-  const store = await folder.open({ wal: WAL });
+  await killedAfter(folder, writeBoth);
+}
+
+async function writeBoth(store: Store): Promise<void> {
   const [a, b] = [await store.stream('a'), await store.stream('b')];
   await Promise.all([a.appendMany(numbered(5)), b.appendMany(numbered(5))]);
   await store.flush();
   for (let offset = 5; offset < 13; offset += 1)
     await Promise.all([a, b].map((stream) => stream.append(`record ${offset}`)));
+}
+
+/** Leaves what a process leaves that is killed behind its last acknowledgement. */
+async function killedAfter(folder: StoreFolder, write: (store: Store) => Promise<void>): Promise<void> {
+  const store = await folder.open({ wal: WAL });
+  await write(store);
   const copy = join(folder.parent, 'copy');
   cpSync(folder.dir, copy, { recursive: true });
   await store.close();
@@ -64,6 +74,35 @@ test('a damaged block is refused by name, skipped by a salvage, and its offsets 
     assert.equal((await collect(stream.read())).length, 13);
     assert.equal((await stream.info()).records, 13);
   }
+  assert.deepEqual((await again.verify()).problems, []);
+});
+
+test('a stream whose truncation is lost goes on where its next record says, and says so', async (t) => {
+  const folder = new StoreFolder(t);
+  await killedAfter(folder, async (store) => {
+    const stream = await store.stream('a');
+    await stream.appendMany(numbered(3));
+    await store.flush();
+    await stream.append('record 3');
+    await stream.truncate({ after: 0 });
+    await stream.append('new 1');
+    await stream.append('new 2');
+  });
+  // The second block of the second filling holds the truncation.
+  overwrite(folder.path('wal', 'lane-000-slot-001.wal'), 2 * 4096 + 100, Buffer.alloc(8, 0xee));
+  const store = await folder.open({ wal: WAL, salvage: true });
+  const stream = await store.stream('a');
+  assert.equal(store.stats().recovery?.damages.length, 1);
+  assert.deepEqual(
+    store.stats().recovery?.lostTruncations.map(({ nextOffset }) => nextOffset),
+    [1],
+  );
+  const expected = ['record 0', 'new 1', 'new 2'];
+  assert.deepEqual(await texts(stream.read()), expected);
+  assert.equal(await stream.append('new 3'), 3);
+  await store.close();
+  const again = await folder.open({ wal: WAL });
+  assert.deepEqual(await texts((await again.stream('a')).read()), [...expected, 'new 3']);
   assert.deepEqual((await again.verify()).problems, []);
 });
 

@@ -12,6 +12,7 @@ import { type LaneStart, RingProducer, type SealedSlot } from '../../src/ring/pr
 import { RecordBatch } from '../../src/record/record-batch.ts';
 import type { RecordValue } from '../../src/record/record-input.ts';
 import { valueRoom } from '../../src/record/record-input.ts';
+import { FRAME_KIND } from '../../src/record/frame-format.ts';
 import { FrameAppender, type WritableStreamState } from '../../src/stream/frame-appender.ts';
 import { type RecoveredLane, type RecoveryInput, recoverLane, type StreamPosition } from '../../src/wal/recovery.ts';
 import { createSlotFiles, parseSlotFileName, rebuildSlotFiles, slotFileName } from '../../src/wal/slot-files.ts';
@@ -168,6 +169,18 @@ export class SteppedLane {
   batch(streamId: number, ...values: RecordValue[]): void {
     for (const value of values) this.block(streamId, value);
     this.drain();
+  }
+
+  /** The stream goes on at `nextOffset` under the next epoch: a block of its own. */
+  truncate(streamId: number, nextOffset: number): void {
+    const stream = this.stream(streamId);
+    stream.epoch += 1;
+    stream.nextOffset = nextOffset;
+    const { epoch } = stream;
+    if (!this.#appender.appendControl(stream, FRAME_KIND.truncation, nextOffset, epoch, new Uint8Array(0))) {
+      throw new Error('the ring is full');
+    }
+    this.producer.closeBlock();
   }
 
   /** Lets the WAL writer write everything that is closed. */

@@ -312,6 +312,38 @@ describe('a salvage', () => {
     assert.deepEqual(epochs, expected);
   });
 
+  it('lets a stream go on below its end where the truncation that cut it is lost', async () => {
+    const lane = await SteppedLane.open(disk);
+    lane.batch(1, 'a', 'b', 'c');
+    lane.truncate(1, 1);
+    lane.batch(1, 'd', 'e');
+    lane.truncate(1, 0);
+    lane.batch(1, 'lost');
+    lane.batch(1, 'f');
+    for (const block of [3, 6, 7]) damage(0, FIRST_BLOCK_POSITION + block * PAGE_BYTES);
+    const { recovered } = await recover(disk, SALVAGE);
+    const { lost, lostTruncations } = recovered.report;
+    assert.deepEqual(lost, []);
+    assert.deepEqual(lostTruncations, [
+      { streamId: 1, nextOffset: 1 },
+      { streamId: 1, nextOffset: 1 },
+    ]);
+    assert.deepEqual(
+      recovered.frames.map(({ header }) => `${header.kind}: ${header.firstOffset} of epoch ${header.epoch}`),
+      [
+        ...[0, 1, 2].map((offset) => `${FRAME_KIND.records}: ${offset} of epoch 0`),
+        `${FRAME_KIND.truncation}: 1 of epoch 1`,
+        ...[1, 2].map((offset) => `${FRAME_KIND.records}: ${offset} of epoch 1`),
+        `${FRAME_KIND.truncation}: 1 of epoch 2`,
+        `${FRAME_KIND.records}: 1 of epoch 2`,
+      ],
+    );
+    await salvage();
+    const next = await SteppedLane.open(disk, SALVAGE);
+    next.batch(1, 'g');
+    assert.deepEqual((await salvage()).text[1], ['0:a', '1:b', '2:c', '1:d', '2:e', '1:f', '2:g']);
+  });
+
   it('keeps every intact record, whichever acknowledged bytes are damaged', async () => {
     const block = fc.array(fc.tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 3000 })), {
       minLength: 1,
