@@ -16,6 +16,7 @@ export function formatValue(value: number, unit: Unit): string {
     case 'bytes':
       return `${significant(value / MEBIBYTE)} MiB`;
     case 'records':
+    case 'operations':
       return value.toLocaleString('en-US');
     case 'share':
       return significant(value);

@@ -2,7 +2,17 @@
 
 /** How a figure is printed. Values are plain: records a second, bytes, seconds, unless the unit says otherwise. */
 export type Unit =
-  'records/s' | 'operations/s' | 'bytes/s' | 'ms' | 'us' | 'ns' | 'seconds' | 'bytes' | 'records' | 'share';
+  | 'records/s'
+  | 'operations/s'
+  | 'operations'
+  | 'bytes/s'
+  | 'ms'
+  | 'us'
+  | 'ns'
+  | 'seconds'
+  | 'bytes'
+  | 'records'
+  | 'share';
 
 /** What of a figure a target or a check is about. */
 export type Subject =

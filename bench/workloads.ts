@@ -9,6 +9,7 @@ import { burst } from './workloads/burst.ts';
 import { inFlight } from './workloads/in-flight.ts';
 import { manyStreams } from './workloads/many-streams.ts';
 import { openingAfterClose, openingAfterKill } from './workloads/opening.ts';
+import { openingStream } from './workloads/opening-stream.ts';
 import { pointRead } from './workloads/point-read.ts';
 import { scan } from './workloads/scan.ts';
 import { RECORD_SIZES } from './workloads/sizes.ts';
@@ -41,4 +42,5 @@ export const WORKLOADS: readonly Workload[] = [
   tailing,
   openingAfterKill,
   openingAfterClose,
+  openingStream,
 ];

@@ -26,6 +26,7 @@ import { Trimming } from '../../src/store/trimming.ts';
 import { FrameAppender, type WritableStreamState } from '../../src/stream/frame-appender.ts';
 import type { TrackingSource } from '../../src/stream/lane.ts';
 import { StreamTracker } from '../../src/stream/tracker.ts';
+import { holdsBelow } from '../../src/stream/tracking-loader.ts';
 import type { TrackingSettings } from '../../src/stream/tracking-policy.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { Timers } from './timers.ts';
@@ -212,8 +213,8 @@ export class SimulatedStore {
       hasTruncations: () => false,
       flush: () => this.#flush.drain(),
       trimmed: async (streamId, firstOffset) => {
-        const [oldest] = await this.coordinator.findTrackingRuns(streamId);
-        this.tracker.trimmed(firstOffset, oldest !== undefined && oldest.endOffset <= firstOffset);
+        this.tracker.trimmed(firstOffset);
+        if (holdsBelow(await this.coordinator.findTrackingRuns(streamId), firstOffset)) this.tracker.wantSnapshot();
       },
     });
   }
