@@ -15,7 +15,7 @@ export function configureCommand(): Command {
     .summary('change the settings of a stream')
     .description(
       'Changes the settings that are named and keeps the others. Needs the store for itself. Retention takes whole ' +
-        'runs of records, at the next flush, and always leaves the newest one.',
+        'runs of records, at the next flush; by bytes it leaves the newest one.',
     )
     .argument('<dir>', 'directory of the store', parseDirectory)
     .argument('<stream>', 'name of the stream', parseStreamName);

@@ -7,7 +7,7 @@ import { examples } from './help.ts';
 import { inspectLog } from './log-inspection.ts';
 import { note, print, printJson } from './output.ts';
 import { describeConfig } from './stream-settings.ts';
-import { bytes, type Cell, count, pairs, ratio, time } from './text.ts';
+import { bytes, type Cell, count, counted, pairs, ratio, time } from './text.ts';
 import { noteOn } from './unflushed-note.ts';
 
 export function infoCommand(): Command {
@@ -61,7 +61,9 @@ function describe(stream: StreamInfo, consumers: number): readonly (readonly [st
     ['bytes', `${bytes(userBytes)} (${count(userBytes)})`],
     ['stored bytes', `${bytes(storedBytes)} (${count(storedBytes)}), ratio ${ratio(userBytes, storedBytes)}`],
     ['tracking bytes', bytes(trackingBytes)],
-    ['segments', stream.segments],
+    ['held bytes', bytes(stream.heldBytes)],
+    ['segments', `${count(stream.segments)}, ${counted(stream.runs, 'run')}`],
+    ['truncations', stream.epoch],
     ['consumers', consumers],
     ...describeConfig(config),
   ];

@@ -13,7 +13,7 @@ export interface StreamSettings {
   readonly maxAge?: Limit;
   readonly compression?: Compression;
   readonly cleanup?: Cleanup;
-  readonly deletionDeadline?: number;
+  readonly deletionDeadline?: Limit;
 }
 
 export function withStreamSettings(command: Command): Command {
@@ -22,7 +22,11 @@ export function withStreamSettings(command: Command): Command {
     .option('--max-age <ms>', 'retention: milliseconds to keep a record after its timestamp, or none', parseBound)
     .option('--compression <codec>', 'lz4 or none, from now on; a new stream takes lz4', parseCompression)
     .option('--cleanup <policy>', 'delete, or compact to keep the latest record of each key', parseCleanup)
-    .option('--deletion-deadline <ms>', 'milliseconds until the bytes of removed records are gone', parsePositive);
+    .option(
+      '--deletion-deadline <ms>',
+      'milliseconds until the bytes of removed records are gone, or none',
+      parseBound,
+    );
 }
 
 /** What the settings change in a stream that has `config`: a retention limit that is not named stays. */
@@ -33,7 +37,9 @@ export function streamOptionsOf(settings: StreamSettings, config: StreamConfig |
     ...(maxBytes === undefined && maxAge === undefined ? {} : { retention }),
     ...(compression === undefined ? {} : { compression }),
     ...(cleanup === undefined ? {} : { cleanup }),
-    ...(deletionDeadline === undefined ? {} : { deletionDeadline }),
+    ...(deletionDeadline === undefined
+      ? {}
+      : { deletionDeadline: deletionDeadline === 'none' ? null : deletionDeadline }),
   };
 }
 

@@ -10,6 +10,9 @@ suite('settings, consumers and the beginning of a stream', () => {
     const changed = await succeed(['configure', fixture.store, 'values', '--max-age', 'none', '--json']);
     const { config } = JSON.parse(changed) as { config: object };
     assert.deepEqual(config, { compression: 'lz4', cleanup: 'delete', retention: { maxBytes: 1000 } });
+    await succeed(['configure', fixture.store, 'values', '--deletion-deadline', '600000']);
+    const lifted = await succeed(['configure', fixture.store, 'values', '--deletion-deadline', 'none', '--json']);
+    assert.deepEqual((JSON.parse(lifted) as { config: object }).config, config);
     assert.equal((await runCli(['configure', fixture.store, 'missing', '--max-age', '1'])).code, 1);
     fixture.remove();
   });
