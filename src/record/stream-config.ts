@@ -6,7 +6,7 @@ export type Cleanup = 'delete' | 'compact';
 export interface Retention {
   /** User bytes to keep at least; older runs go once the rest holds this much. Unlimited when absent. */
   readonly maxBytes?: number;
-  /** Milliseconds to keep a record after its timestamp. Unlimited when absent. */
+  /** Milliseconds to keep a record after its timestamp, also of a stream that is idle. Unlimited when absent. */
   readonly maxAge?: number;
 }
 

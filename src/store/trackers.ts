@@ -6,7 +6,7 @@ import type { TrackingEntry } from '../record/tracking-format.ts';
 import type { WritableStreamState } from '../stream/frame-appender.ts';
 import type { Lane } from '../stream/lane.ts';
 import type { SegmentAccess } from '../stream/segment-access.ts';
-import { loadTracking } from '../stream/tracking-loader.ts';
+import { holdsBelow, loadTracking } from '../stream/tracking-loader.ts';
 import type { TrackingSettings } from '../stream/tracking-policy.ts';
 import { StreamTracker, type TrackerHost, type TrackerStats } from '../stream/tracker.ts';
 
@@ -52,7 +52,7 @@ export class Trackers {
     segments: SegmentAccess,
     recovered: readonly TrackingEntry[],
   ): Promise<StreamTracker> {
-    const { state, debt } = await loadTracking(this.#coordinator, segments, stream.streamId, recovered);
+    const { state, debt, held } = await loadTracking(this.#coordinator, segments, stream.streamId, recovered);
     const host: TrackerHost = {
       clock: this.#clock,
       settings: this.#settings,
@@ -67,6 +67,7 @@ export class Trackers {
     };
     const tracker = new StreamTracker(state, stream, host, debt);
     this.#open.set(stream.streamId, { name, stream, tracker });
+    if (held) this.#wantSnapshot(tracker);
     return tracker;
   }
 
@@ -84,10 +85,16 @@ export class Trackers {
   /** The log of the stream starts at `firstOffset` now. */
   async trimmed(streamId: number, firstOffset: number): Promise<void> {
     if (!this.#open.has(streamId)) return;
-    const [oldest] = await this.#coordinator.findTrackingRuns(streamId);
-    // Runs below the log start are kept for the newest snapshot, or for all tracking where there is none.
-    const held = oldest !== undefined && oldest.records > 0 && oldest.endOffset <= firstOffset;
-    this.#open.get(streamId)?.tracker.trimmed(firstOffset, held);
+    const held = holdsBelow(await this.#coordinator.findTrackingRuns(streamId), firstOffset);
+    const open = this.#open.get(streamId);
+    open?.tracker.trimmed(firstOffset);
+    if (open !== undefined && held) this.#wantSnapshot(open.tracker);
+  }
+
+  /** Also of a stream that nobody writes to any more: else what retention lets go would stay on disk for ever. */
+  #wantSnapshot(tracker: StreamTracker): void {
+    tracker.wantSnapshot();
+    if (this.#lane().producer.slotUsedBytes === 0) tracker.touch();
   }
 
   /** Writes everything that has gathered; resolves when it is durable. */

@@ -19,6 +19,9 @@ import { RecentBytes, TRACKING_MIN_INTERVAL, type TrackingSettings, waitBeforeDe
 import type { StreamReferences } from './stream-references.ts';
 import { UnsnapshottedTracking } from './unsnapshotted-tracking.ts';
 
+/** The removal of a consumer that is not there says nothing. */
+const NOBODY = '-';
+
 export interface TrackerHost {
   readonly clock: Clock;
   readonly settings: TrackingSettings;
@@ -122,14 +125,11 @@ export class StreamTracker implements StreamReferences {
       if (offset === undefined || offset < nextOffset) continue;
       this.#pending.set(reference, nextOffset === 0 ? undefined : nextOffset - 1);
     }
-    this.trimmed(firstOffset, false);
+    this.trimmed(firstOffset);
   }
 
-  /**
-   * The log starts at `firstOffset` now: consumers below it go. With `held`, records below the log start are kept in
-   * objects for the tracking beside them alone, and the next snapshot sets them free.
-   */
-  trimmed(firstOffset: number, held: boolean): void {
+  /** The log starts at `firstOffset` now: consumers below it go. */
+  trimmed(firstOffset: number): void {
     for (const [reference, offset] of this.#pending) {
       if (offset === undefined || offset >= firstOffset) continue;
       if (this.state.offsets.has(reference)) this.#pending.set(reference, undefined);
@@ -137,7 +137,24 @@ export class StreamTracker implements StreamReferences {
     }
     this.state.evictBelow(firstOffset);
     this.#references = this.offsets().size;
-    if (held) this.#unsnapshotted.wantSnapshot();
+  }
+
+  /**
+   * Records below the log start are kept in objects for the tracking beside them alone: the next snapshot sets them
+   * free, and is due whatever it weighs.
+   */
+  wantSnapshot(): void {
+    this.#unsnapshotted.wantSnapshot();
+  }
+
+  /**
+   * Lets an entry enter the log that changes nothing: a snapshot is taken as a filling ends, and where nothing is
+   * written no filling begins.
+   */
+  touch(): void {
+    if (this.#pending.size > 0) return;
+    const [reference = NOBODY] = this.state.offsets.keys();
+    void this.store(reference, this.state.offsets.get(reference), false);
   }
 
   /** Everything is known from the start. */

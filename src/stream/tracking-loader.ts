@@ -20,6 +20,8 @@ export interface TrackingDebt {
 export interface LoadedTracking {
   readonly state: TrackingState;
   readonly debt: TrackingDebt;
+  /** Records below the log start are kept in objects for the tracking beside them alone, until the next snapshot. */
+  readonly held: boolean;
 }
 
 /** `unflushed`: what frames of the WAL say behind the segments, in log order. */
@@ -48,7 +50,13 @@ export async function loadTracking(
   state.apply(unflushed);
   const { firstOffset } = await coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
   state.evictBelow(firstOffset);
-  return { state, debt };
+  return { state, debt, held: holdsBelow(runs, firstOffset) };
+}
+
+/** Whether the runs that the tracking of a stream is read from hold records of which none can be read any more. */
+export function holdsBelow([oldest]: readonly FoundRun[], firstOffset: number): boolean {
+  // All of them are kept for the newest snapshot, or for all tracking where there is none.
+  return oldest !== undefined && oldest.records > 0 && oldest.endOffset <= firstOffset;
 }
 
 interface RunEntries {
