@@ -3,6 +3,7 @@
  * work on one store, in any number of processes: the coordinator gives each object to one job at a time.
  */
 import { isMillraceError, MillraceError, packError, unpackError } from '../errors/millrace-error.ts';
+import { checkOptionNames } from '../errors/option-names.ts';
 import type { JobPlan } from '../coordinator/job.ts';
 import { countJob, type CompactionCounters, newCounters } from './counters.ts';
 import { type JobEnvironment, type JobReport, runPlan } from './job-run.ts';
@@ -11,6 +12,8 @@ import { RestingInputs } from './resting-inputs.ts';
 import { ViewLoader } from './view-loader.ts';
 
 export type CompactionAgentOptions = Omit<JobEnvironment, 'signal'>;
+
+const REQUEST_OPTIONS: ReadonlySet<string> = new Set(['stream', 'force']);
 
 export interface CompactRequest {
   /** Only objects that hold this stream. Default all. */
@@ -83,6 +86,7 @@ export class CompactionAgent {
    * once the others have ended; `ERR_MILLRACE_STREAM_NOT_FOUND`, `ERR_MILLRACE_CLOSED`.
    */
   async compact(request: CompactRequest = {}): Promise<CompactSummary> {
+    checkOptionNames(request, REQUEST_OPTIONS, 'compact');
     const streamId = await this.#streamIdOf(request.stream);
     const summary = { jobs: 0, inputs: 0, outputs: 0, readBytes: 0, writtenBytes: 0, recordsDropped: 0 };
     for (let fruitless = 0; ;) {

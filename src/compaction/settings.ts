@@ -1,5 +1,6 @@
 /** Every heuristic of compaction: its meaning, default and range in one place, checked once at open. */
 import { MillraceError } from '../errors/millrace-error.ts';
+import { checkOptionNames } from '../errors/option-names.ts';
 import { GIB, KIB, MIB, OBJECT_BYTES_MAX } from '../limits/limits.ts';
 
 /** Milliseconds and bytes, as everywhere. All times are measured by the coordinator's clock. */
@@ -117,6 +118,7 @@ const JOB_TIME_MAX = 30 * MINUTE;
 
 type OptionName = keyof CompactionSettings;
 const NAMES = Object.keys(COMPACTION_OPTIONS) as OptionName[];
+const NAME_SET: ReadonlySet<string> = new Set(NAMES);
 
 /** Pairs of options of which the first must not exceed the second. */
 const ORDERED: readonly (readonly [OptionName, OptionName])[] = [
@@ -127,9 +129,7 @@ const ORDERED: readonly (readonly [OptionName, OptionName])[] = [
 
 /** Fills in the defaults; throws `ERR_MILLRACE_INVALID_ARGUMENT` for what no planner could work with. */
 export function compactionSettings(options: CompactionOptions = {}): CompactionSettings {
-  for (const name of Object.keys(options)) {
-    if (!(NAMES as string[]).includes(name)) throw invalid(`there is no option compaction.${name}`);
-  }
+  checkOptionNames(options, NAME_SET, 'open', 'compaction.');
   const entries = NAMES.map((name): [OptionName, number] => [name, checked(name, options[name])]);
   const settings = Object.fromEntries(entries) as Record<OptionName, number>;
   for (const [smaller, larger] of ORDERED) {

@@ -67,6 +67,11 @@ export class RecordBatch implements Iterable<StreamRecord> {
     return this.length === 0 ? this.nextOffset : this.offset(0);
   }
 
+  /** @internal Size of the frames that the records lie in, with those beside them. */
+  get frameBytes(): number {
+    return this.#index.bytes.length;
+  }
+
   /** Offset of record `index`. */
   offset(index: number): number {
     return this.#index.offsets[this.#at(index)] as number;

@@ -1,5 +1,6 @@
 /** Records as callers hand them in. */
 import { MillraceError } from '../errors/millrace-error.ts';
+import { checkOptionNames } from '../errors/option-names.ts';
 import { KEY_BYTES_MAX } from '../limits/limits.ts';
 
 /** A value: text goes in as UTF-8; `null` is a tombstone. */
@@ -14,6 +15,10 @@ export interface AppendOptions {
 
 /** A record of `appendMany`: a bare value, or one with options. */
 export type RecordInput = RecordValue | ({ readonly value: RecordValue } & AppendOptions);
+
+const APPEND_OPTIONS: ReadonlySet<string> = new Set(['key', 'timestamp']);
+/** What is read may be appended as it is: it gets an offset and an epoch of its own. */
+const RECORD_FIELDS: ReadonlySet<string> = new Set(['value', 'key', 'timestamp', 'publishingId', 'offset', 'epoch']);
 
 /** A UTF-16 unit takes at most three bytes: a bound that needs no pass over the text. */
 const TEXT_BYTES_PER_UNIT = 3;
@@ -48,9 +53,7 @@ export function checkAppendOptions(options: AppendOptions | undefined): void {
   if (typeof options !== 'object' || options === null) {
     throw invalid(`options of an append are an object such as { key: 'k' }, not ${describe(options)}`);
   }
-  for (const name of Object.keys(options)) {
-    if (name !== 'key' && name !== 'timestamp') throw invalid(`there is no append option ${name}`);
-  }
+  checkOptionNames(options, APPEND_OPTIONS, 'append');
 }
 
 /** What a caller passed, for messages. */
@@ -94,9 +97,10 @@ export function checkRecordList(records: unknown): asserts records is readonly R
   if (!Array.isArray(records)) throw invalid('appendMany takes an array of records');
 }
 
-/** Checks that an input which is no bare value is an object with one. */
+/** Checks that an input which is no bare value is an object with one. Its fields are those of records that are read. */
 export function checkRecordObject(input: unknown): void {
   if (typeof input !== 'object') throw invalid('a record is a value, or an object with a value');
+  checkOptionNames(input, RECORD_FIELDS, 'a record');
 }
 
 /** Whether an input is a bare value. */

@@ -1,4 +1,5 @@
 /** Options of stores without a WAL. */
+import { checkOptionNames } from '../errors/option-names.ts';
 import {
   DISKLESS_INTERVAL_DEFAULT,
   DISKLESS_SLOT_BYTES_DEFAULT,
@@ -10,7 +11,7 @@ import {
   SLOTS_MIN,
 } from '../limits/limits.ts';
 import { geometryProblem } from '../ring/geometry.ts';
-import { invalid, refuseUnknown, whole } from './option-checks.ts';
+import { invalid, whole } from './option-checks.ts';
 
 /** How appends of a store without a WAL become objects. */
 export interface DisklessOptions {
@@ -33,7 +34,7 @@ const NAMES = new Set(['slotBytes', 'interval', 'slots', 'maxQueuedBytes']);
 
 export function disklessSettings(given: DisklessOptions = {}): DisklessSettings {
   if (typeof given !== 'object') throw invalid('option diskless is an object of options');
-  refuseUnknown(given, NAMES, 'diskless.');
+  checkOptionNames(given, NAMES, 'open', 'diskless.');
   const most = Number.MAX_SAFE_INTEGER;
   const settings = {
     slotBytes: whole(

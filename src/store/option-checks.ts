@@ -19,12 +19,6 @@ export function flag(name: string, value: boolean | undefined): boolean {
   return value;
 }
 
-export function refuseUnknown(options: object, names: ReadonlySet<string>, prefix: string): void {
-  for (const name of Object.keys(options)) {
-    if (!names.has(name)) throw invalid(`there is no option ${prefix}${name}`);
-  }
-}
-
 /** The error for an option that is wrong. */
 export function invalid(message: string): MillraceError {
   return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);

@@ -1,6 +1,7 @@
 /** What `open` takes: plain data, checked once, with every default in one place. */
 import type { CoordinatorComponent } from '../coordinator/component.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
+import { checkOptionNames } from '../errors/option-names.ts';
 import {
   CACHE_BYTES_DEFAULT,
   FLUSH_INTERVAL_DEFAULT,
@@ -14,7 +15,7 @@ import { type CompactionOptions, type CompactionSettings, compactionSettings } f
 import { describeDirectory } from '../object/directory-component.ts';
 import type { ObjectStoreComponent } from '../object/object-store.ts';
 import { type DisklessOptions, type DisklessSettings, disklessSettings } from './diskless-options.ts';
-import { flag, invalid, optional, refuseUnknown, whole } from './option-checks.ts';
+import { flag, invalid, optional, whole } from './option-checks.ts';
 import { TRACKING_SETTINGS_DEFAULT, type TrackingSettings } from '../stream/tracking-policy.ts';
 
 export interface WalOptions {
@@ -115,10 +116,10 @@ const WAL_OPTION_NAMES = new Set(['slots', 'slotBytes', 'flushInterval', 'maxQue
 export function settingsOf(input: string | OpenOptions): Settings {
   const options = typeof input === 'string' ? { dir: input } : input;
   if (typeof options !== 'object' || options === null) throw invalid('open takes a directory or options');
-  refuseUnknown(options, OPTION_NAMES, '');
+  checkOptionNames(options, OPTION_NAMES, 'open');
   const given = options.wal === false ? {} : (options.wal ?? {});
   if (typeof given !== 'object') throw invalid('option wal is false, or an object of options');
-  refuseUnknown(given, WAL_OPTION_NAMES, 'wal.');
+  checkOptionNames(given, WAL_OPTION_NAMES, 'open', 'wal.');
   const { flushInterval, maxQueuedBytes } = given;
   return {
     dir: directoryGiven(options),
@@ -166,7 +167,7 @@ function geometryGiven(given: WalOptions): Settings['geometry'] {
 }
 
 function trackingOf(given: Partial<TrackingSettings>): TrackingSettings {
-  refuseUnknown(given, TRACKING_OPTION_NAMES, 'tracking.');
+  checkOptionNames(given, TRACKING_OPTION_NAMES, 'open', 'tracking.');
   const { budget = TRACKING_SETTINGS_DEFAULT.budget } = given;
   if (!(typeof budget === 'number' && budget > 0 && budget <= 1))
     throw invalid('option tracking.budget is above 0 and at most 1');

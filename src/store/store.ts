@@ -1,5 +1,6 @@
 /** A store as users hold it. */
 import { assert } from '../base/assert.ts';
+import { LoopShare } from '../base/loop-share.ts';
 import type { CompactRequest, CompactSummary } from '../compaction/agent.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { StreamDescription } from '../record/stream-config.ts';
@@ -234,8 +235,7 @@ export class Store implements AsyncDisposable {
     const { coordinator, writer, compression } = this.#parts;
     const { streamId, config } = description;
     if (config.compression !== 'lz4') compression.set(streamId, config.compression);
-    const { nextOffset } = await coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
-    const { epoch } = await coordinator.streamTotals(streamId);
+    const { nextOffset, epoch } = await coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
     const recovered = this.#parts.recovered.get(streamId);
     const state = {
       streamId,
@@ -258,6 +258,7 @@ export class Store implements AsyncDisposable {
       coordinator,
       segments: this.#segments,
       progress,
+      loopShare: new LoopShare(),
       assignsOffsets,
       unflushed: {
         firstOffset: (streamId) => lane?.memtable.firstOffset(streamId),

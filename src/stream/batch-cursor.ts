@@ -4,6 +4,7 @@
  * has its run, and an object that was replaced meanwhile is looked up again.
  */
 import { assert } from '../base/assert.ts';
+import { type LoopShare, READ_COST } from '../base/loop-share.ts';
 import type { Signal } from '../base/signal.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
@@ -40,6 +41,8 @@ export interface BatchSource {
   readonly unflushed: UnflushedRecords;
   /** Notified when more is durable, and when the store closes. */
   readonly progress: Signal;
+  /** Of all reads of the store together: a loop of short ones must not starve others either. */
+  readonly loopShare: LoopShare;
   /** Throws when the store can no longer be read. */
   check(): void;
 }
@@ -90,6 +93,7 @@ async function* cursor(
   const cutWatch = new CutWatch(source.coordinator, source.segments, target.streamId);
   // Those that cut nothing which was delivered: what is read from now on lies behind them.
   let passed = countTruncations(source, target);
+  await source.loopShare.pause(READ_COST);
   const check = (): void => {
     checkReadable(source, signals);
     const { count, lowest } = source.unflushed.truncations(target.streamId, passed);
@@ -109,6 +113,7 @@ async function* cursor(
         if (batch.length > 0) {
           cutWatch.delivered(batch);
           yield batch;
+          await source.loopShare.pause(batch.frameBytes);
         }
         check();
       }

@@ -4,6 +4,7 @@ import {
   type AppendOptions,
   checkAppendOptions,
   checkRecordList,
+  checkRecordObject,
   isBareValue,
   type RecordInput,
   type RecordValue,
@@ -79,6 +80,7 @@ export class Publisher {
     let highest = last;
     for (const record of records) {
       checkPublishingId((record as PublishedInput | undefined)?.publishingId);
+      checkRecordObject(record);
       if (highest !== undefined && record.publishingId <= highest) continue;
       highest = record.publishingId;
       publishingIds.push(record.publishingId);

@@ -1,5 +1,6 @@
 /** How a stream is read. */
 import { MillraceError } from '../errors/millrace-error.ts';
+import { checkOptionNames } from '../errors/option-names.ts';
 
 /** Where reading starts. */
 export type ReadFrom =
@@ -39,7 +40,7 @@ const PLACES: ReadonlySet<unknown> = new Set(['first', 'last', 'next']);
 
 /** Throws `ERR_MILLRACE_INVALID_ARGUMENT` naming the option; offsets and references are judged by the stream. */
 export function checkReadOptions(options: ReadOptions): void {
-  for (const name of Object.keys(options)) if (!NAMES.has(name)) throw invalid(`there is no read option ${name}`);
+  checkOptionNames(options, NAMES, 'reading');
   const { from = 'first', limit = Infinity, onTrimmed = 'error', signal } = options;
   if (limit !== Infinity && !(Number.isSafeInteger(limit) && limit >= 0)) {
     throw invalid(`limit ${String(limit)} is not a whole number from 0 on`);

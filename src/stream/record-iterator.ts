@@ -1,5 +1,6 @@
 /** Records one by one out of batches. */
 import type { RecordBatch, StreamRecord } from '../record/record-batch.ts';
+import type { BatchIterator } from './batch-iterator.ts';
 
 type Result = IteratorResult<StreamRecord, undefined>;
 
@@ -10,28 +11,16 @@ const END: Result = { value: undefined, done: true };
  * `next` may overlap: each gets the record behind that of the call before it.
  */
 export class RecordIterator implements AsyncIterableIterator<StreamRecord> {
-  readonly #batches: AsyncIterator<RecordBatch, unknown>;
-  readonly #limit: number;
+  readonly #batches: BatchIterator;
   readonly #signal: AbortSignal | undefined;
-  /** Ends a wait for the next batch. */
-  readonly #stop: () => void;
   #batch: RecordBatch | undefined;
   #index = 0;
-  #count = 0;
-  #ended = false;
   /** The last call that waits for a batch; later ones queue up behind it. */
   #pending: Promise<Result> | undefined;
 
-  constructor(
-    batches: AsyncIterator<RecordBatch, unknown>,
-    limit: number,
-    signal: AbortSignal | undefined,
-    stop: () => void,
-  ) {
+  constructor(batches: BatchIterator, signal: AbortSignal | undefined) {
     this.#batches = batches;
-    this.#limit = limit;
     this.#signal = signal;
-    this.#stop = stop;
   }
 
   [Symbol.asyncIterator](): this {
@@ -40,8 +29,7 @@ export class RecordIterator implements AsyncIterableIterator<StreamRecord> {
 
   next(): Promise<Result> {
     const batch = this.#batch;
-    if (batch !== undefined && this.#pending === undefined && this.#index < batch.length && this.#mayTake()) {
-      this.#count += 1;
+    if (batch !== undefined && this.#pending === undefined && this.#index < batch.length && !this.#isAborted()) {
       return Promise.resolve({ value: batch.record(this.#index++), done: false });
     }
     const before = this.#pending ?? Promise.resolve();
@@ -59,48 +47,24 @@ export class RecordIterator implements AsyncIterableIterator<StreamRecord> {
 
   /** Ends the reading, also while a call of `next` waits for records: that one is answered with the end. */
   async return(): Promise<Result> {
-    this.#ended = true;
     this.#batch = undefined;
-    this.#stop();
-    await this.#batches.return?.();
+    await this.#batches.return();
     return END;
   }
 
-  #mayTake(): boolean {
-    return this.#count < this.#limit && this.#signal?.aborted !== true;
+  #isAborted(): boolean {
+    return this.#signal?.aborted === true;
   }
 
+  /** An aborted reading ends here too: the batches check the signal. */
   async #advance(): Promise<Result> {
-    if (this.#ended) return END;
-    if (this.#count >= this.#limit) return this.return();
-    while (this.#batch === undefined || this.#index >= this.#batch.length || this.#signal?.aborted === true) {
-      const batch = await this.#nextBatch();
-      if (batch === undefined) return END;
-      this.#batch = batch;
+    while (this.#batch === undefined || this.#index >= this.#batch.length || this.#isAborted()) {
+      this.#batch = undefined;
+      const { value, done } = await this.#batches.next();
+      if (done === true) return END;
+      this.#batch = value;
       this.#index = 0;
     }
-    this.#count += 1;
     return { value: this.#batch.record(this.#index++), done: false };
-  }
-
-  /** `undefined` at the end. An aborted reading ends here too: the batches check the signal. */
-  async #nextBatch(): Promise<RecordBatch | undefined> {
-    try {
-      const { value, done } = await this.#batches.next();
-      if (done !== true && !this.#ended) return value;
-    } catch (error) {
-      // The abort that `return` caused is not the caller's.
-      if (!this.#ended) {
-        this.#end();
-        throw error;
-      }
-    }
-    this.#end();
-    return undefined;
-  }
-
-  #end(): void {
-    this.#ended = true;
-    this.#batch = undefined;
   }
 }

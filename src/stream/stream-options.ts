@@ -1,5 +1,6 @@
 /** Options of a stream, checked against what the coordinator stores. */
 import { MillraceError } from '../errors/millrace-error.ts';
+import { checkOptionNames } from '../errors/option-names.ts';
 import { STREAM_CONFIG_DEFAULT, type Retention, type StreamConfig } from '../record/stream-config.ts';
 
 /** Every option may be left out: a new stream takes the default, an existing one keeps what it has. */
@@ -13,8 +14,7 @@ const RETENTION_NAMES = new Set(['maxBytes', 'maxAge']);
 
 /** `base` with the options given; throws `ERR_MILLRACE_INVALID_ARGUMENT` naming option and range. */
 export function configOf(options: StreamOptions, base: StreamConfig = STREAM_CONFIG_DEFAULT): StreamConfig {
-  if (typeof options !== 'object' || options === null) throw invalid('options of a stream are an object');
-  for (const name of Object.keys(options)) if (!NAMES.has(name)) throw invalid(`there is no stream option ${name}`);
+  checkOptionNames(options, NAMES, 'a stream');
   const compression = options.compression ?? base.compression;
   const cleanup = options.cleanup ?? base.cleanup;
   if (compression !== 'lz4' && compression !== 'none') throw invalid("option compression is 'lz4' or 'none'");
@@ -26,10 +26,7 @@ export function configOf(options: StreamOptions, base: StreamConfig = STREAM_CON
 }
 
 function retentionOf(retention: Retention): Retention {
-  if (typeof retention !== 'object' || retention === null) throw invalid('option retention is an object of limits');
-  for (const name of Object.keys(retention)) {
-    if (!RETENTION_NAMES.has(name)) throw invalid(`there is no option retention.${name}`);
-  }
+  checkOptionNames(retention, RETENTION_NAMES, 'a stream', 'retention.');
   const maxBytes = limit('retention.maxBytes', retention.maxBytes);
   const maxAge = limit('retention.maxAge', retention.maxAge);
   return { ...(maxBytes === undefined ? {} : { maxBytes }), ...(maxAge === undefined ? {} : { maxAge }) };

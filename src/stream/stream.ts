@@ -1,8 +1,10 @@
 /** A stream as users hold it. */
 import { Readable, Writable } from 'node:stream';
 import { assert } from '../base/assert.ts';
+import { READ_COST } from '../base/loop-share.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
+import { checkOptionNames } from '../errors/option-names.ts';
 import { RecordBatch, type StreamRecord } from '../record/record-batch.ts';
 import {
   type AppendOptions,
@@ -13,6 +15,7 @@ import {
 } from '../record/record-input.ts';
 import type { StreamConfig, StreamDescription } from '../record/stream-config.ts';
 import { type BatchSource, readBatchesFrom } from './batch-cursor.ts';
+import { BatchIterator } from './batch-iterator.ts';
 import type { WritableStreamState } from './frame-appender.ts';
 import type { Lane } from './lane.ts';
 import { LostObjects } from './lost-objects.ts';
@@ -55,6 +58,8 @@ export interface ConsumerOffset {
   readonly lag: number;
 }
 
+const STORE_OPTIONS: ReadonlySet<string> = new Set(['durable']);
+const TRUNCATE_OPTIONS: ReadonlySet<string> = new Set(['after']);
 /** Values that a writable takes per call to `appendMany`. */
 const WRITABLE_HIGH_WATER = 4_096;
 
@@ -119,30 +124,24 @@ export class Stream {
 
   /** Reads record by record. Errors end the iteration; see `ReadOptions`. */
   read(options: ReadOptions = {}): AsyncIterableIterator<StreamRecord> {
-    checkReadOptions(options);
-    const halt = new AbortController();
-    return new RecordIterator(this.#batches(options, halt.signal), options.limit ?? Infinity, options.signal, () => {
-      halt.abort();
-    });
+    return new RecordIterator(this.#iterate(options), options.signal);
   }
 
   /** Reads batch by batch: the fast path. Values are views that keep their batch in memory. */
-  async *readBatches(options: ReadOptions = {}): AsyncGenerator<RecordBatch> {
+  readBatches(options: ReadOptions = {}): AsyncGenerator<RecordBatch, undefined> {
+    return this.#iterate(options);
+  }
+
+  #iterate(options: ReadOptions): BatchIterator {
     checkReadOptions(options);
-    let left = options.limit ?? Infinity;
-    if (left === 0) return;
-    for await (const batch of this.#batches(options)) {
-      const taken = batch.first(left);
-      left -= taken.length;
-      yield taken;
-      if (left === 0) return;
-    }
+    return new BatchIterator((halt) => this.#batches(options, halt), options.limit ?? Infinity);
   }
 
   /** The record at `offset`; `undefined` when there is none, or not durably yet. */
   async get(offset: number): Promise<StreamRecord | undefined> {
     checkOffset(offset);
     const lostObjects = new LostObjects(this.#context.coordinator);
+    await this.#context.loopShare.pause(READ_COST);
     for (;;) {
       this.#check();
       try {
@@ -197,10 +196,13 @@ export class Stream {
    * that their records carry. For those who keep a Raft log. Readers that have delivered cut records get
    * `ERR_MILLRACE_STREAM_TRUNCATED`. Resolves when durable: appends that are to follow it wait for that.
    */
-  async truncate({ after }: { readonly after: number }): Promise<void> {
+  async truncate(options: { readonly after: number }): Promise<void> {
     this.#writer();
+    checkOptionNames(options, TRUNCATE_OPTIONS, 'truncate');
     if (!this.#context.assignsOffsets) throw cannotTruncate(this.name);
-    const nextOffset = after + 1;
+    // Anything else would be taken for an offset by the addition.
+    if (!Number.isSafeInteger(options.after)) checkOffset(options.after);
+    const nextOffset = options.after + 1;
     checkOffset(nextOffset);
     await this.#context.whileUntrimmed(() => this.#truncate(nextOffset));
   }
@@ -224,6 +226,7 @@ export class Stream {
    */
   async storeOffset(reference: string, offset: number, options: { readonly durable?: boolean } = {}): Promise<void> {
     const references = this.#requireReferences();
+    checkOptionNames(options, STORE_OPTIONS, 'storeOffset');
     checkReference(reference);
     checkOffset(offset);
     const end = this.#context.assignsOffsets ? this.#state.nextOffset : await this.#endBeyond(offset);
@@ -242,6 +245,7 @@ export class Stream {
   /** Forgets a consumer. Returns false when there is none of that name. */
   async deleteOffset(reference: string, options: { readonly durable?: boolean } = {}): Promise<boolean> {
     const references = this.#requireReferences();
+    checkOptionNames(options, STORE_OPTIONS, 'deleteOffset');
     checkReference(reference);
     if ((await references.offset(reference)) === undefined) return false;
     await references.store(reference, undefined, options.durable ?? false);
@@ -323,7 +327,7 @@ export class Stream {
     this.#deleted = true;
   }
 
-  async *#batches(options: ReadOptions, halt?: AbortSignal): AsyncGenerator<RecordBatch> {
+  async *#batches(options: ReadOptions, halt: AbortSignal): AsyncGenerator<RecordBatch> {
     this.#check();
     const from = await this.#resolve(options.from ?? 'first', options);
     const offset = typeof from === 'number' ? from : from.offset;

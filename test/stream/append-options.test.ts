@@ -12,7 +12,7 @@ test('a misspelt append option is refused, so that no key is lost in silence', (
     () => {
       checkAppendOptions({ keey: 'k' } as never);
     },
-    isInvalid(/no append option keey/),
+    isInvalid(/append has no option keey: it has key, timestamp/),
   );
   for (const wrong of ['key', null, 5]) {
     assert.throws(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
+import { LoopShare } from '../../src/base/loop-share.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import type { FoundRun } from '../../src/coordinator/coordinator.ts';
 import type { StreamDescription } from '../../src/record/stream-config.ts';
@@ -33,6 +34,7 @@ async function replacedWorld(needed: number): Promise<World> {
       truncations: () => ({ count: 0, lowest: Infinity }),
       read: () => undefined,
     },
+    loopShare: new LoopShare(),
     progress: { wait: () => Promise.resolve(), notify: () => undefined },
     assignsOffsets: false,
     durableNextOffset: () => 2,

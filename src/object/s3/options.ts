@@ -1,6 +1,7 @@
 /** What a user may say about an S3 bucket, checked before anything is sent. */
 import { assert } from '../../base/assert.ts';
 import { MillraceError } from '../../errors/millrace-error.ts';
+import { checkOptionNames } from '../../errors/option-names.ts';
 import { GIB, MIB, OBJECT_BYTES_MAX } from '../../limits/limits.ts';
 import { KEY_CHARACTERS_MAX } from '../object-key.ts';
 
@@ -113,10 +114,7 @@ const NAMES: ReadonlySet<string> = new Set(RULES.map((rule) => rule.name));
  * Checks options from a user or from another thread. The message names the option, never its value: it may be secret.
  */
 export function checkS3Options(options: unknown): S3Options {
-  if (typeof options !== 'object' || options === null) throw invalid('s3 needs options with a bucket');
-  for (const name of Object.keys(options)) {
-    if (!NAMES.has(name)) throw invalid(`s3 has no option ${JSON.stringify(name)}; it has ${[...NAMES].join(', ')}`);
-  }
+  checkOptionNames(options, NAMES, 's3');
   const candidate = options as S3Options;
   for (const rule of RULES) {
     if (!rule.holds(candidate)) throw invalid(`the s3 option ${rule.name} must be ${rule.wanted}`);

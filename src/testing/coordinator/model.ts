@@ -173,12 +173,14 @@ export class CoordinatorModel {
       const visible = stream.runs.filter((run) => isVisible(stream, run));
       const newest = visible.findLastIndex((run) => run.endOffset > run.firstOffset);
       const keep = visible.findIndex((run, index) => {
-        if (index >= newest) return true;
+        const expired = run.records > 0 && run.lastTimestamp < this.#now - maxAge;
+        if (index >= newest) return index > newest || !expired;
         const rest = sum(visible.slice(index + 1), (other) => other.userBytes);
-        return run.records > 0 && rest < maxBytes && run.lastTimestamp >= this.#now - maxAge;
+        return run.records > 0 && rest < maxBytes && !expired;
       });
+      const gone = keep < 0 ? visible.length : keep;
       const unlimited = maxBytes === Infinity && maxAge === Infinity;
-      if (keep > 0 && !unlimited) stream.firstOffset = Math.max(stream.firstOffset, visible[keep]!.firstOffset);
+      if (gone > 0 && !unlimited) stream.firstOffset = Math.max(stream.firstOffset, visible[gone - 1]!.endOffset);
     }
     this.#settle();
   }

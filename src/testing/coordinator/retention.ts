@@ -53,9 +53,22 @@ export function retention(bench: () => Bench, { test }: TestFunctions): void {
     clock.jump(0);
     await coordinator.enforceRetention();
     assert.equal(await firstOffset(coordinator, streamId), 50);
-    clock.jump(BENCH_START * 1000);
+  });
+
+  test('age takes the newest run as well, and what is appended then goes on behind it', async () => {
+    const { coordinator, clock } = bench();
+    const streamId = await aged(coordinator, 's', { maxAge: 5000, maxBytes: 1 });
     await coordinator.enforceRetention();
     assert.equal(await firstOffset(coordinator, streamId), 90);
+    clock.advance(5001);
+    await coordinator.enforceRetention();
+    const { firstOffset: first, nextOffset, records, runs } = await coordinator.streamTotals(streamId);
+    assert.deepEqual([first, nextOffset, records, runs], [100, 100, 0, 0]);
+    assert.deepEqual(await coordinator.enforceRetention(), { streams: [], more: false });
+    const lastTimestamp = BENCH_START + 5000;
+    await commitRuns(coordinator, [sampleRun(streamId, 100, 10, { firstTimestamp: lastTimestamp, lastTimestamp })]);
+    await coordinator.enforceRetention();
+    assert.equal((await coordinator.streamTotals(streamId)).records, 10);
   });
 
   test('either bound lets a run go', async () => {
@@ -107,6 +120,17 @@ export function retention(bench: () => Bench, { test }: TestFunctions): void {
     assert.deepEqual([await firstOffset(coordinator, one), await firstOffset(coordinator, two)], [90, 70]);
     assert.equal(runs, 16);
     assert.ok(rounds >= 4);
+  });
+
+  test('runs without offsets use nothing of a limit, which holds for all streams together', async () => {
+    const { coordinator } = bench();
+    const one = await makeStream(coordinator, 'one', { retention: { maxBytes: 0 } });
+    for (let index = 0; index < 5; index += 1) await commitRuns(coordinator, [sampleRun(one, 0, 0)]);
+    for (let index = 0; index < 5; index += 1) await commitRuns(coordinator, [sampleRun(one, index, 1)]);
+    const two = await aged(coordinator, 'two', { maxBytes: 0 });
+    const { more } = await coordinator.enforceRetention(undefined, { maxRuns: 6 });
+    assert.deepEqual([await firstOffset(coordinator, one), await firstOffset(coordinator, two)], [4, 20]);
+    assert.ok(more);
   });
 
   test('runs without offsets or without records do not stop it', async () => {

@@ -40,6 +40,7 @@ function finding(bench: () => Bench, { test }: TestFunctions): void {
       assert.deepEqual(await coordinator.findRuns(streamId, offset, EVERYTHING), {
         firstOffset: 0,
         nextOffset: 100,
+        epoch: 0,
         runs: [],
       });
     }
