@@ -1,17 +1,19 @@
 /** `millrace compact`: does now what compaction would do in time. */
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import type { CompactSummary } from '../compaction/agent.ts';
 import type { Store } from '../store/store.ts';
-import { parseDirectory, parseStreamName } from './arguments.ts';
+import { parseStreamName } from './arguments.ts';
 import { examples } from './help.ts';
-import { openExisting } from './open-existing.ts';
 import { print, printJson } from './output.ts';
+import { openPlace, type Place, PLACE_EXAMPLE, placeOf, type PlaceOptions, withPlace } from './place.ts';
 import { startProgress } from './progress.ts';
 import { bytes, counted } from './text.ts';
 
-interface CompactOptions {
+interface CompactOptions extends PlaceOptions {
   readonly stream?: string;
   readonly force?: true;
+  readonly pause?: true;
+  readonly resume?: true;
   readonly json?: true;
 }
 
@@ -23,23 +25,50 @@ interface CompactResult extends CompactSummary {
 const PROGRESS_INTERVAL = 200;
 
 export function compactCommand(): Command {
-  return new Command('compact')
+  return withPlace(new Command('compact'))
     .summary('merge and clean up segments')
     .description(
       'Runs compaction until nothing is due: applies retention, merges small segments, and keeps the latest record ' +
-        'of each key where a stream is configured so. Needs the store for itself. What it replaces is deleted a ' +
-        'minute later by whoever has the store open then, so that readers can finish.',
+        'of each key where a stream is configured so. Needs a store in a directory for itself. What it replaces is ' +
+        'deleted a minute later by whoever has the store open then, so that readers can finish. With --pause it ' +
+        'tells all processes that have the store open, or open it later, to start no compaction in the background ' +
+        'until --resume: they hear of it within their `compaction.interval`, ten seconds by default; jobs that run ' +
+        'go on, and so does this command without the option.',
     )
-    .argument('<dir>', 'directory of the store', parseDirectory)
     .option('--stream <name>', 'only segments that hold this stream', parseStreamName)
     .option('--force', 'do not wait for ages and ratios')
+    .addOption(new Option('--pause', 'pause it in all processes').conflicts(['resume', 'stream', 'force']))
+    .addOption(new Option('--resume', 'end the pause').conflicts(['stream', 'force']))
     .option('--json', 'print the summary as a JSON object')
-    .addHelpText('after', examples('millrace compact ./data', 'millrace compact ./data --stream orders --force'))
-    .action((dir: string, options: CompactOptions) => compact(dir, options));
+    .addHelpText(
+      'after',
+      examples(
+        'millrace compact ./data',
+        'millrace compact ./data --stream orders --force',
+        `millrace compact ${PLACE_EXAMPLE} --pause`,
+      ),
+    )
+    .action((dir: string | undefined, options: CompactOptions) => {
+      const place = placeOf(dir, options);
+      if (options.pause === true || options.resume === true) return pause(place, options);
+      return compact(place, options);
+    });
 }
 
-async function compact(dir: string, { stream, force, json }: CompactOptions): Promise<void> {
-  const store = await openExisting({ dir, compaction: false });
+/** Works beside the process that has the store open. */
+async function pause(place: Place, { pause: paused = false, json }: { pause?: boolean; json?: true }): Promise<void> {
+  const store = await openPlace(place, true);
+  try {
+    await store.setCompactionPaused(paused);
+  } finally {
+    await store.close();
+  }
+  if (json === true) await printJson({ paused });
+  else await print(paused ? 'compaction is paused for all processes, until --resume\n' : 'compaction is resumed\n');
+}
+
+async function compact(place: Place, { stream, force, json }: CompactOptions): Promise<void> {
+  const store = await openPlace(place, false);
   let result: CompactResult;
   try {
     const request = { force: force === true, ...(stream === undefined ? {} : { stream }) };

@@ -36,7 +36,7 @@ export interface LogInspection {
   readonly problems: readonly VerifyProblem[];
 }
 
-const NOTHING: LogInspection = { unflushed: new Map(), blocks: 0, problems: [] };
+export const NO_LOG: LogInspection = { unflushed: new Map(), blocks: 0, problems: [] };
 
 /** Durable records of all streams that are in no segment. */
 export function unflushedTotal({ unflushed }: LogInspection): number {
@@ -51,7 +51,7 @@ export async function inspectLog(dir: string, depth: 'unflushed' | 'everything')
   const fileSystem = new NodeFileSystem();
   const paths = storePaths(resolve(dir));
   const storeId = readIdentity(fileSystem, paths.root);
-  if (storeId === undefined || !hasLog(fileSystem, paths.root)) return NOTHING;
+  if (storeId === undefined || !hasLog(fileSystem, paths.root)) return NO_LOG;
   const view: LogView = { fileSystem, paths, storeId, depth };
   let look = await lookOnce(view);
   for (let looks = 1; looks < LOOKS_MAX && look.damages.length > 0; looks += 1) {

@@ -3,17 +3,21 @@ import { resolve } from 'node:path';
 import { NodeFileSystem } from '../base/node-file-system.ts';
 import { loadChecksum } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
-import { readIdentity } from '../store/identity.ts';
+import { hasLog, readIdentity } from '../store/identity.ts';
 import { open } from '../store/open.ts';
 import type { OpenOptions } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
 import type { Stream } from '../stream/stream.ts';
 
-/** Throws `ERR_MILLRACE_STORE_NOT_FOUND` instead of making a store. */
+/** Throws `ERR_MILLRACE_STORE_NOT_FOUND` instead of making a store. One without a WAL is opened without it. */
 export async function openExisting(options: OpenOptions & { readonly dir: string }): Promise<Store> {
   await loadChecksum();
   const { dir } = options;
-  if (readIdentity(new NodeFileSystem(), resolve(dir)) !== undefined) return open(options);
+  const fileSystem = new NodeFileSystem();
+  const root = resolve(dir);
+  if (readIdentity(fileSystem, root) !== undefined) {
+    return open(hasLog(fileSystem, root) ? options : { ...options, wal: false });
+  }
   throw new MillraceError('ERR_MILLRACE_STORE_NOT_FOUND', `${dir} holds no store: check the path`, {
     details: { directory: dir },
   });

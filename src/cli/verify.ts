@@ -1,12 +1,11 @@
 /** `millrace verify`: every invariant and every byte. */
 import { Command } from 'commander';
-import { open } from '../store/open.ts';
 import type { HeldRange, VerifyProblem, VerifyReport } from '../store/verify.ts';
-import { parseDirectory } from './arguments.ts';
 import { EXIT } from './failure.ts';
 import { examples } from './help.ts';
-import { inspectLog, type LogInspection, unflushedTotal } from './log-inspection.ts';
+import { inspectLog, type LogInspection, NO_LOG, unflushedTotal } from './log-inspection.ts';
 import { print, printJson } from './output.ts';
+import { openPlace, type Place, PLACE_EXAMPLE, placeOf, type PlaceOptions, withPlace } from './place.ts';
 import { type Progress, startProgress } from './progress.ts';
 import { forShell } from './shell-words.ts';
 import { bytes, counted } from './text.ts';
@@ -15,24 +14,29 @@ import { bytes, counted } from './text.ts';
 const NAMED_MAX = 8;
 
 export function verifyCommand(): Command {
-  return new Command('verify')
+  return withPlace(new Command('verify'))
     .summary('check a store for damage')
     .description(
       'Checks the manifest, every byte of every segment, and the write-ahead log. Changes nothing, and works while ' +
         'another process has the store open. Exit code 1 when anything is damaged.',
     )
-    .argument('<dir>', 'directory of the store', parseDirectory)
     .option('--json', 'print the report as a JSON object')
     .addHelpText(
       'after',
-      examples('millrace verify ./data && echo intact', 'millrace verify ./data --json | jq .problems'),
+      examples(
+        'millrace verify ./data && echo intact',
+        'millrace verify ./data --json | jq .problems',
+        `millrace verify ${PLACE_EXAMPLE}`,
+      ),
     )
-    .action((dir: string, options: { readonly json?: true }) => verify(dir, options.json === true));
+    .action((dir: string | undefined, options: PlaceOptions & { readonly json?: true }) =>
+      verify(placeOf(dir, options), options.json === true),
+    );
 }
 
-async function verify(dir: string, json: boolean): Promise<void> {
-  const report = await verifySegments(dir);
-  const log = await inspectLog(dir, 'everything');
+async function verify(place: Place, json: boolean): Promise<void> {
+  const report = await verifySegments(place);
+  const log: LogInspection = place.dir === undefined ? NO_LOG : await inspectLog(place.dir, 'everything');
   const problems = [...report.problems, ...log.problems];
   if (problems.length > 0) process.exitCode = EXIT.failed;
   if (json) {
@@ -54,8 +58,8 @@ async function verify(dir: string, json: boolean): Promise<void> {
   await print(`${problems.length === 0 ? 'intact' : counted(problems.length, 'problem')}: ${summary(report, log)}\n`);
 }
 
-async function verifySegments(dir: string): Promise<VerifyReport> {
-  const store = await open({ dir, readOnly: true });
+async function verifySegments(place: Place): Promise<VerifyReport> {
+  const store = await openPlace(place, true);
   try {
     let progress: Progress | undefined;
     const report = await store.verify((doneBytes, totalBytes) => {

@@ -51,6 +51,7 @@ export class CompactionAgent {
   readonly #resting: RestingInputs;
   readonly #stopping: AbortController = new AbortController();
   #background: Promise<void> | undefined;
+  #paused = false;
   /** Rounds follow each other: two at once would plan the same jobs. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -72,12 +73,15 @@ export class CompactionAgent {
     await this.#turn;
   }
 
-  /** Starts no more jobs in the background; running ones go on, and so does `compact`. */
+  /** Starts no more jobs in the background of this process; running ones go on, and so does `compact`. */
   pause(): void {
+    this.#paused = true;
     this.counters.paused = true;
   }
 
+  /** Ends the pause of this process; one of the whole store stays. */
   resume(): void {
+    this.#paused = false;
     this.counters.paused = false;
   }
 
@@ -117,8 +121,10 @@ export class CompactionAgent {
     let pause = settings.interval;
     while (!signal.aborted) {
       await sleep(pause, signal);
-      if (signal.aborted || this.counters.paused) continue;
+      if (signal.aborted || this.#paused) continue;
       try {
+        this.counters.paused = await this.#options.coordinator.compactionPaused();
+        if (this.counters.paused) continue;
         await this.#inTurn(() => this.#round(false, undefined, true));
         pause = settings.interval;
       } catch (error) {

@@ -23,6 +23,7 @@ export interface CompactionCounters {
   conflicts: number;
   /** Code of the last failure. */
   lastError: string | undefined;
+  /** Nothing is started in the background: in this process, or in all as last heard of. */
   paused: boolean;
 }
 

@@ -328,6 +328,13 @@ export interface Coordinator {
   /** Ends reservations and leases whose time has passed, and forgets old tombstones. */
   expire(): Promise<Expired>;
 
+  /**
+   * Whether no background compaction is to start in any process of the store. Kept until it is changed, and not
+   * enforced: agents ask before they plan. A read-only coordinator may change it too, for it touches no data.
+   */
+  compactionPaused(): Promise<boolean>;
+  setCompactionPaused(paused: boolean): Promise<void>;
+
   /** Of a read-only coordinator: shows what was committed before this call. Elsewhere reads are always current. */
   refresh(): Promise<void>;
   stats(): Promise<CoordinatorStats>;

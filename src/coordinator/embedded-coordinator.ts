@@ -41,6 +41,7 @@ import {
 import { FollowingLedger } from './following-ledger.ts';
 import type { CommitJob, Job, JobAnswer, JobDescription, JobPlan } from './job.ts';
 import type { Ledger } from './ledger.ts';
+import { PauseMark } from './manifest/pause-mark.ts';
 import { NONCE_BYTES } from './object-key.ts';
 import {
   classifyKey,
@@ -87,7 +88,8 @@ export async function openEmbeddedCoordinator(options: EmbeddedCoordinatorOption
       ? await FollowingLedger.open({ fileSystem, directory, storeId }, clock)
       : await WritingLedger.open({ fileSystem, directory, storeId, clock, logBytesMin });
   const times = { ...COORDINATOR_TIMES_DEFAULT, ...options.times };
-  return new EmbeddedCoordinator(storeId, ledger, options.random ?? systemRandom, times);
+  const pauseMark = new PauseMark(fileSystem, directory);
+  return new EmbeddedCoordinator(storeId, ledger, options.random ?? systemRandom, times, pauseMark);
 }
 
 export class EmbeddedCoordinator implements Coordinator {
@@ -95,8 +97,10 @@ export class EmbeddedCoordinator implements Coordinator {
   readonly #ledger: Ledger;
   readonly #random: Random;
   readonly #times: CoordinatorTimes;
+  readonly #pauseMark: PauseMark;
 
-  constructor(storeId: Uint8Array, ledger: Ledger, random: Random, times: CoordinatorTimes) {
+  constructor(storeId: Uint8Array, ledger: Ledger, random: Random, times: CoordinatorTimes, pauseMark: PauseMark) {
+    this.#pauseMark = pauseMark;
     this.storeId = storeId;
     this.#ledger = ledger;
     this.#random = random;
@@ -228,6 +232,14 @@ export class EmbeddedCoordinator implements Coordinator {
 
   expire(): Promise<Expired> {
     return this.#ledger.change((state: State) => expire(state, this.#times));
+  }
+
+  async compactionPaused(): Promise<boolean> {
+    return this.#pauseMark.isSet;
+  }
+
+  async setCompactionPaused(paused: boolean): Promise<void> {
+    this.#pauseMark.set(paused);
   }
 
   refresh(): Promise<void> {

@@ -116,6 +116,10 @@ export class CachingObjectStore implements ObjectStore {
     return this.#inner.list(prefix);
   }
 
+  removeUnfinished(startedBefore: number, dryRun?: boolean): Promise<number> {
+    return this.#inner.removeUnfinished(startedBefore, dryRun);
+  }
+
   async close(): Promise<void> {
     this.#cache.clear();
     await this.#inner.close();

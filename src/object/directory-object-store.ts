@@ -105,19 +105,16 @@ export class DirectoryObjectStore implements ObjectStore {
     }
   }
 
-  /**
-   * Removes what writers left behind when the process was stopped. Only for a store that nobody writes to: at open,
-   * under the store's lock. Returns the number of files removed.
-   */
-  removeTemporaryFiles(): number {
+  async removeUnfinished(startedBefore: number, dryRun = false): Promise<number> {
     const directories = new Set<string>();
     let count = 0;
-    for (const { key } of this.#walk('')) {
-      if (!key.endsWith(TEMPORARY_SUFFIX)) continue;
+    for (const { key, modifiedAt } of this.#walk('')) {
+      if (!key.endsWith(TEMPORARY_SUFFIX) || modifiedAt >= startedBefore) continue;
+      count += 1;
+      if (dryRun) continue;
       const path = join(this.#folders.root, key);
       this.#fileSystem.removeSync(path);
       directories.add(dirname(path));
-      count += 1;
     }
     for (const directory of directories) this.#fileSystem.syncDirectorySync(directory);
     return count;

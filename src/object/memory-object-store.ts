@@ -57,6 +57,11 @@ export class MemoryObjectStore implements ObjectStore {
     }
   }
 
+  /** Writers keep to themselves what they have until they commit. */
+  async removeUnfinished(): Promise<number> {
+    return 0;
+  }
+
   async close(): Promise<void> {
     // Nothing is held that the garbage collector does not free.
   }

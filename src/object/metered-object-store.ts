@@ -2,7 +2,17 @@
 import { isMillraceError } from '../errors/millrace-error.ts';
 import type { ObjectEntry, ObjectStore, ObjectWriter } from './object-store.ts';
 
-export const OBJECT_OPERATIONS = ['create', 'write', 'commit', 'abort', 'read', 'size', 'delete', 'list'] as const;
+export const OBJECT_OPERATIONS = [
+  'create',
+  'write',
+  'commit',
+  'abort',
+  'read',
+  'size',
+  'delete',
+  'list',
+  'sweep',
+] as const;
 export type ObjectOperation = (typeof OBJECT_OPERATIONS)[number];
 
 export interface OperationCounters {
@@ -10,7 +20,7 @@ export interface OperationCounters {
   calls: number;
   /** Bytes written by `write`, returned by `read`. */
   bytes: number;
-  /** Objects confirmed by `delete`, returned by `list`. */
+  /** Objects confirmed by `delete`, returned by `list`; unfinished ones that `sweep` (`removeUnfinished`) found. */
   objects: number;
   /** Keys that `delete` was asked for and did not confirm. */
   unconfirmed: number;
@@ -102,6 +112,17 @@ export class MeteredObjectStore implements ObjectStore {
     } finally {
       list.calls += 1;
     }
+  }
+
+  removeUnfinished(startedBefore: number, dryRun?: boolean): Promise<number> {
+    const { sweep } = this.counters;
+    return metered(
+      sweep,
+      () => this.#inner.removeUnfinished(startedBefore, dryRun),
+      (removed) => {
+        sweep.objects += removed;
+      },
+    );
   }
 
   close(): Promise<void> {

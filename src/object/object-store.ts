@@ -43,6 +43,11 @@ export interface ObjectStore {
   delete(keys: readonly string[]): Promise<string[]>;
   /** Every object, in key order. For tools and the search for orphans: correctness never depends on it. */
   list(prefix?: string): AsyncIterable<ObjectEntry>;
+  /**
+   * Removes what stopped writers left of objects in the making, temporary files or multipart uploads, that nothing was
+   * done to since a time (milliseconds since the epoch, by the store's clock). Returns how many; `dryRun` only counts.
+   */
+  removeUnfinished(startedBefore: number, dryRun?: boolean): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -95,6 +95,10 @@ export class RetryingObjectStore implements ObjectStore {
     }
   }
 
+  removeUnfinished(startedBefore: number, dryRun?: boolean): Promise<number> {
+    return this.#retry(() => this.#inner.removeUnfinished(startedBefore, dryRun));
+  }
+
   close(): Promise<void> {
     return this.#inner.close();
   }

@@ -1,5 +1,5 @@
 /** Keeps house: trims by retention, ends what has expired, and deletes objects whose grace has passed. */
-import type { Coordinator } from '../coordinator/coordinator.ts';
+import { COORDINATOR_TIMES_DEFAULT, type Coordinator } from '../coordinator/coordinator.ts';
 import type { ObjectStore } from '../object/object-store.ts';
 import type { Trimming } from './trimming.ts';
 
@@ -7,6 +7,10 @@ import type { Trimming } from './trimming.ts';
 const INTERVAL = 10_000;
 /** Objects deleted in one round. */
 const DELETE_AT_ONCE = 1_000;
+/** How often it looks for objects in the making that nobody makes any more: it asks the object store for all of them. */
+const SWEEP_INTERVAL = 3_600_000;
+/** The reservation behind an object in the making ends before; what comes on top is for clocks that differ. */
+export const UNFINISHED_AGE: number = 2 * COORDINATOR_TIMES_DEFAULT.reservationTtl;
 
 export class Janitor {
   readonly #coordinator: Coordinator;
@@ -14,6 +18,8 @@ export class Janitor {
   readonly #trimming: Trimming;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  /** Coordinator time of the last sweep. */
+  #sweptAt = -Infinity;
 
   constructor(coordinator: Coordinator, objects: ObjectStore, trimming: Trimming) {
     this.#coordinator = coordinator;
@@ -43,8 +49,17 @@ export class Janitor {
     await this.#trimming.enforce();
     await this.#coordinator.expire();
     const keys = await this.#coordinator.objectsToDelete(DELETE_AT_ONCE);
-    if (keys.length === 0) return;
-    await this.#coordinator.confirmDeleted(await this.#objects.delete(keys));
+    if (keys.length > 0) await this.#coordinator.confirmDeleted(await this.#objects.delete(keys));
+    await this.#sweep();
+  }
+
+  /** Processes that were killed in the middle of a write leave temporary files, or parts of uploads. */
+  async #sweep(): Promise<void> {
+    const { now } = await this.#coordinator.stats();
+    if (now - this.#sweptAt < SWEEP_INTERVAL) return;
+    this.#sweptAt = now;
+    // Not every server knows unfinished uploads, and nothing depends on when they go.
+    await this.#objects.removeUnfinished(now - UNFINISHED_AGE).catch(() => undefined);
   }
 }
 

@@ -29,6 +29,6 @@ export async function openObjects(
   assert(paths !== undefined, 'a store without a directory says where its objects are');
   const directory = new DirectoryObjectStore({ root: paths.objects, fileSystem });
   // What a crash left of objects in the making; only a lone writer may judge that.
-  if (!settings.readOnly && settings.coordinator === undefined) directory.removeTemporaryFiles();
+  if (!settings.readOnly && settings.coordinator === undefined) await directory.removeUnfinished(Infinity);
   return { objects: directory, descriptor: describeDirectoryStore({ root: paths.objects }) };
 }

@@ -2,6 +2,7 @@
 import { assert } from '../base/assert.ts';
 import { LoopShare } from '../base/loop-share.ts';
 import type { CompactRequest, CompactSummary } from '../compaction/agent.ts';
+import type { ObjectDescription, ObjectFilter } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { StreamDescription } from '../record/stream-config.ts';
 import { exposition } from '../metrics/exposition.ts';
@@ -12,9 +13,11 @@ import { configOf, type StreamOptions } from '../stream/stream-options.ts';
 import { Truncations } from '../stream/truncations.ts';
 import { CatalogueGauge } from './catalogue-gauge.ts';
 import { closeAll } from './closing.ts';
+import { type DescribedObject, describeObject } from './describe-object.ts';
 import { Janitor } from './janitor.ts';
 import type { StoreParts } from './parts.ts';
 import { metricsOf } from './metric-table.ts';
+import { type OrphanOptions, type OrphanReport, removeOrphans } from './orphans.ts';
 import { Refreshing } from './refreshing.ts';
 import { type StoreStats, statsOf } from './stats.ts';
 import { Trimming } from './trimming.ts';
@@ -109,6 +112,30 @@ export class Store implements AsyncDisposable {
     return summary;
   }
 
+  /** What the coordinator says of the store's objects, in the order of their keys. Default committed ones. */
+  objects(filter: ObjectFilter = {}): Promise<ObjectDescription[]> {
+    this.#check();
+    return this.#parts.coordinator.listObjects(filter);
+  }
+
+  /** Everything known of one object. `ERR_MILLRACE_OBJECT_NOT_FOUND` for a key that the coordinator does not know. */
+  describeObject(key: string): Promise<DescribedObject> {
+    this.#check();
+    return describeObject(this.#parts.coordinator, this.#parts.objects, key);
+  }
+
+  /**
+   * Lists the object store for objects that the coordinator does not know, and deletes those old enough; with `dryRun`
+   * it only reports, also in a read-only store. Costs a request for each thousand objects. Only a search for what
+   * should not be there: what compaction replaces is deleted without it.
+   */
+  async removeOrphans(options: OrphanOptions = {}): Promise<OrphanReport> {
+    this.#check();
+    if (options.dryRun !== true) this.#writer();
+    const { coordinator, objects, storeId } = this.#parts;
+    return removeOrphans({ coordinator, objects, storeId }, options);
+  }
+
   /** Starts no compaction job in the background until `resumeCompaction`; running ones go on, and so does `compact`. */
   pauseCompaction(): void {
     this.#writer();
@@ -118,6 +145,22 @@ export class Store implements AsyncDisposable {
   resumeCompaction(): void {
     this.#writer();
     this.#parts.compaction?.resume();
+  }
+
+  /**
+   * Pauses compaction in the background of every process that has the store open or opens it later, or ends that. The
+   * processes hear of it when they next look for work, `compaction.interval` (10 s) later at most; jobs that run go on,
+   * and so does `compact`. Also from a read-only store. Kept until it is changed.
+   */
+  setCompactionPaused(paused: boolean): Promise<void> {
+    this.#check();
+    return this.#parts.coordinator.setCompactionPaused(paused);
+  }
+
+  /** Whether compaction is paused for all processes. */
+  compactionPaused(): Promise<boolean> {
+    this.#check();
+    return this.#parts.coordinator.compactionPaused();
   }
 
   /** Checks every invariant, and every byte of every segment against its checksums. */

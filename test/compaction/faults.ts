@@ -81,6 +81,10 @@ export class FaultyStore implements ObjectStore {
     return this.#inner.list(prefix);
   }
 
+  removeUnfinished(startedBefore: number, dryRun?: boolean): Promise<number> {
+    return this.#inner.removeUnfinished(startedBefore, dryRun);
+  }
+
   close(): Promise<void> {
     return this.#inner.close();
   }

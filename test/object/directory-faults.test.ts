@@ -101,16 +101,16 @@ test('what a crash left of a writer is invisible, and removed on request', async
   const listed: string[] = [];
   for await (const entry of reopened.list()) listed.push(entry.key);
   assert.deepEqual(listed, ['d/kept']);
-  assert.equal(reopened.removeTemporaryFiles(), 1);
+  assert.equal(await reopened.removeUnfinished(Infinity), 1);
   assert.deepEqual(readdirSync(join(root, 'd')), ['kept']);
-  assert.equal(reopened.removeTemporaryFiles(), 0);
+  assert.equal(await reopened.removeUnfinished(Infinity), 0);
   await reopened.close();
   await crashed.abort();
 });
 
 test('a store that was never written to is empty, and reading does not make its directory', async () => {
   for await (const entry of store.list()) assert.fail(`unexpected ${entry.key}`);
-  assert.equal(store.removeTemporaryFiles(), 0);
+  assert.equal(await store.removeUnfinished(Infinity), 0);
   assert.equal(await store.size('k'), undefined);
   assert.deepEqual(await store.delete(['k', 'd/k']), ['k', 'd/k']);
   assert.equal(existsSync(root), false);
@@ -192,7 +192,7 @@ test('a process that is stopped at any step leaves the whole object or none', as
     );
 
     const reopened = new DirectoryObjectStore({ root: target });
-    reopened.removeTemporaryFiles();
+    await reopened.removeUnfinished(Infinity);
     const size = await reopened.size('d/k');
     assert.ok(size === undefined || size === bytes.length, `step ${step} left ${size} bytes`);
     if (isWhole) assert.equal(size, bytes.length);

@@ -73,6 +73,10 @@ export class FaultyObjectStore implements ObjectStore {
     }
   }
 
+  removeUnfinished(startedBefore: number, dryRun?: boolean): Promise<number> {
+    return this.call(() => this.#inner.removeUnfinished(startedBefore, dryRun));
+  }
+
   close(): Promise<void> {
     return this.#inner.close();
   }

@@ -11,7 +11,7 @@ export type Migration = (tables: Tables) => string;
 export const CLOCK_ROWS = 16;
 
 /** Number i leads to version i + 1. */
-export const MIGRATIONS: readonly Migration[] = [createTables, createReferences];
+export const MIGRATIONS: readonly Migration[] = [createTables, createReferences, addPause];
 
 function createTables(tables: Tables): string {
   return [
@@ -179,4 +179,8 @@ function createReferences({ streams, consumer_offsets, publisher_marks, store }:
     );
     INSERT INTO ${store} VALUES (decode(replace(gen_random_uuid()::text, '-', ''), 'hex'));
   `;
+}
+
+function addPause({ store }: Tables): string {
+  return `ALTER TABLE ${store} ADD COLUMN compaction_paused boolean NOT NULL DEFAULT false;`;
 }

@@ -36,9 +36,10 @@ import { prepareSchema } from './migrate.ts';
 import { abort, advance, commit, confirm, expireAll, reserve } from './object-changes.ts';
 import { classifyKeys, countAll, listJobs, listObjects, objectsToDelete, runsOfObject } from './object-queries.ts';
 import { checkPostgresOptions, type PostgresOptions, type PostgresSettings } from './options.ts';
-import { keepOffsets, publisherMark, readStoreId, trackedOffsets } from './references.ts';
+import { keepOffsets, publisherMark, trackedOffsets } from './references.ts';
 import { keepRetention } from './retention.ts';
 import { LONG_SILENCE } from './session.ts';
+import { compactionPaused, readStoreId, setCompactionPaused } from './store-row.ts';
 import { configure, makeStream, removeStream, trim, truncate } from './stream-changes.ts';
 import {
   describeStreams,
@@ -218,6 +219,14 @@ export class PostgresCoordinator implements Coordinator {
 
   expire(): Promise<Expired> {
     return expireAll(this.#database, this.#times);
+  }
+
+  compactionPaused(): Promise<boolean> {
+    return compactionPaused(this.#database);
+  }
+
+  setCompactionPaused(paused: boolean): Promise<void> {
+    return setCompactionPaused(this.#database, paused);
   }
 
   /** Reads always see what is committed. */

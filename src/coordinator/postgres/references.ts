@@ -1,5 +1,4 @@
-/** Consumers and publishers of stores without a WAL, and the id of the store. */
-import { required } from '../../base/assert.ts';
+/** Consumers and publishers of stores without a WAL. */
 import { storeOffsets } from '../commands/offset-commands.ts';
 import type { PublisherMark } from '../coordinator.ts';
 import { change } from './change.ts';
@@ -55,11 +54,4 @@ export async function publisherMark(
   });
   if (row === undefined) throw notFound(streamId);
   return row.publishing_id === null ? undefined : { publishingId: row.publishing_id, offset: row.marked_offset };
-}
-
-/** Made with the schema, and never changed. */
-export async function readStoreId(database: Database): Promise<Uint8Array> {
-  const text = `SELECT id FROM ${database.tables.store}`;
-  const [row] = await database.read((session) => session.rows<{ readonly id: Uint8Array }>(text));
-  return Uint8Array.from(required(row, 'a schema has an id').id);
 }

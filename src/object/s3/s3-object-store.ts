@@ -65,15 +65,12 @@ export class S3ObjectStore implements ObjectStore {
     return listObjects(this.#requests, prefix);
   }
 
-  /**
-   * Aborts multipart uploads that were started before a time of the server's clock (milliseconds since the epoch): a
-   * process that was stopped in the middle of one leaves its parts behind. Returns their number.
-   */
-  async abortUnfinishedUploads(startedBefore: number): Promise<number> {
+  /** Aborts multipart uploads: a process that was stopped in the middle of one leaves its parts behind. */
+  async removeUnfinished(startedBefore: number, dryRun = false): Promise<number> {
     let count = 0;
     for await (const { key, uploadId, startedAt } of listUnfinishedUploads(this.#requests)) {
       if (startedAt >= startedBefore) continue;
-      await abortUpload(this.#requests, key, uploadId);
+      if (!dryRun) await abortUpload(this.#requests, key, uploadId);
       count += 1;
     }
     return count;

@@ -40,6 +40,19 @@ function spans(runs: readonly FoundRun[]): number[][] {
 }
 
 export function jobs(bench: () => Bench, functions: TestFunctions): void {
+  const { test } = functions;
+  test('are paused for all until that is changed, whoever opens the store meanwhile', async () => {
+    const { coordinator, reopen } = bench();
+    assert.equal(await coordinator.compactionPaused(), false);
+    for (const paused of [true, true, false, false]) {
+      await bench().coordinator.setCompactionPaused(paused);
+      assert.equal(await bench().coordinator.compactionPaused(), paused);
+      await reopen();
+      assert.equal(await bench().coordinator.compactionPaused(), paused);
+    }
+    assert.deepEqual(await bench().coordinator.verify(), []);
+  });
+
   claims(bench, functions);
   swaps(bench, functions);
   meanwhile(bench, functions);

@@ -151,7 +151,7 @@ function lostReplyTests(fixture: Fixture): void {
         assert.ok(Buffer.from(await direct.read('k', 0, bytes.length)).equals(bytes));
         // A start whose reply was lost began an upload that nobody knows: the search for unfinished ones finds it.
         const unknown = step === 'the start' && fault.kind === 'lostReply' ? 1 : 0;
-        assert.equal(await direct.abortUnfinishedUploads(THE_FUTURE), unknown);
+        assert.equal(await direct.removeUnfinished(THE_FUTURE), unknown);
         await close(store, direct);
       });
     }
@@ -178,7 +178,7 @@ function lostReplyTests(fixture: Fixture): void {
     }, withCode('ERR_MILLRACE_UNAVAILABLE'));
     await assert.rejects(writer.write(patternBytes(1)), /AssertionError/);
     await writer.abort();
-    assert.equal(await direct.abortUnfinishedUploads(THE_FUTURE), 0);
+    assert.equal(await direct.removeUnfinished(THE_FUTURE), 0);
     assert.deepEqual(await keysIn(direct), []);
     await close(store, direct);
   });

@@ -54,7 +54,7 @@ function unfinishedUploadTests(server: () => S3Server): void {
     const writer = await store.create('k');
     await writer.write(largeBytes(3 * PART_BYTES_MIN));
     await writer.abort();
-    assert.equal(await store.abortUnfinishedUploads(THE_FUTURE), 0);
+    assert.equal(await store.removeUnfinished(THE_FUTURE), 0);
     assert.deepEqual(await keysIn(store), []);
     await store.close();
   });
@@ -62,9 +62,9 @@ function unfinishedUploadTests(server: () => S3Server): void {
   test('uploads of a process that was stopped are found, and only those old enough are aborted', async () => {
     const store = freshStore(server());
     for (const key of ['a', 'b']) await (await store.create(key)).write(largeBytes(3 * PART_BYTES_MIN));
-    assert.equal(await store.abortUnfinishedUploads(Date.now() - 3_600_000), 0);
-    assert.equal(await store.abortUnfinishedUploads(THE_FUTURE), 2);
-    assert.equal(await store.abortUnfinishedUploads(THE_FUTURE), 0);
+    assert.equal(await store.removeUnfinished(Date.now() - 3_600_000), 0);
+    assert.equal(await store.removeUnfinished(THE_FUTURE), 2);
+    assert.equal(await store.removeUnfinished(THE_FUTURE), 0);
     await store.close();
   });
 
@@ -73,7 +73,7 @@ function unfinishedUploadTests(server: () => S3Server): void {
     const writer = await store.create('k');
     await writer.write(largeBytes(3 * PART_BYTES_MIN));
     await new Promise((resolve) => setTimeout(resolve, 50));
-    assert.equal(await store.abortUnfinishedUploads(THE_FUTURE), 1);
+    assert.equal(await store.removeUnfinished(THE_FUTURE), 1);
     await assert.rejects(writer.commit(), withCode('ERR_MILLRACE_WRITE_FAILED'));
     await writer.abort();
     assert.deepEqual(await keysIn(store), []);

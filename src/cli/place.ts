@@ -1,0 +1,93 @@
+/** Which store a command works on: the one in a directory, or one that several processes share. */
+import { type Command, CommanderError } from 'commander';
+import type { CoordinatorComponent } from '../coordinator/component.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
+import type { ObjectStoreComponent } from '../object/object-store.ts';
+import { open } from '../store/open.ts';
+import type { Store } from '../store/store.ts';
+import { parseDirectory } from './arguments.ts';
+import { openExisting } from './open-existing.ts';
+
+export interface PlaceOptions {
+  readonly coordinator?: string;
+  readonly objects?: string;
+}
+
+/** A store, as the command line names it. */
+export interface Place extends PlaceOptions {
+  readonly dir: string | undefined;
+}
+
+export const PLACE_EXAMPLE = '--coordinator postgresql://db/events --objects s3://bucket/millrace/';
+
+/** Adds the argument and the options that name a store. */
+export function withPlace(command: Command): Command {
+  return command
+    .argument('[dir]', 'directory of the store', parseDirectory)
+    .option('--coordinator <url>', 'instead of a directory: postgresql://user@host/database?schema=name (PGPASSWORD)')
+    .option('--objects <place>', 'with --coordinator: a directory, or s3://bucket/prefix/?endpoint=url&region=name')
+    .addHelpText(
+      'after',
+      '\nA store that processes share is named by its database and its bucket. Passwords and keys come from the ' +
+        'environment,\nas PostgreSQL and AWS tools read it.',
+    );
+}
+
+export function placeOf(dir: string | undefined, { coordinator, objects }: PlaceOptions): Place {
+  if (dir !== undefined && coordinator === undefined && objects === undefined) return { dir };
+  if (dir === undefined && coordinator !== undefined && objects !== undefined) return { dir, coordinator, objects };
+  throw usage('a store is a directory, or --coordinator and --objects together');
+}
+
+/** Opens a store that exists; never makes one, and starts no compaction in the background. */
+export async function openPlace({ dir, coordinator, objects }: Place, readOnly: boolean): Promise<Store> {
+  if (dir !== undefined) return readOnly ? open({ dir, readOnly }) : openExisting({ dir, compaction: false });
+  return open({
+    wal: false,
+    readOnly,
+    compaction: false,
+    coordinator: await coordinatorAt(coordinator ?? ''),
+    objects: await objectsAt(objects ?? ''),
+  });
+}
+
+async function coordinatorAt(text: string): Promise<CoordinatorComponent> {
+  const url = urlOf(text);
+  if (url.protocol !== 'postgresql:' && url.protocol !== 'postgres:') throw usage('--coordinator takes postgresql://');
+  const schema = url.searchParams.get('schema');
+  url.searchParams.delete('schema');
+  const { describePostgres } = await loaded('pg', () => import('../coordinator/postgres/postgres-coordinator.ts'));
+  // A command that looks after a store does not change its schema: others may still run older code.
+  return describePostgres({ connectionString: url.href, migrate: false, ...(schema === null ? {} : { schema }) });
+}
+
+async function objectsAt(text: string): Promise<ObjectStoreComponent | string> {
+  if (!text.startsWith('s3:')) return parseDirectory(text);
+  const url = urlOf(text);
+  const options: Record<string, string> = { bucket: url.hostname, prefix: url.pathname.slice(1) };
+  for (const [name, value] of url.searchParams) {
+    if (name !== 'endpoint' && name !== 'region') throw usage(`--objects knows endpoint and region, not ${name}`);
+    options[name] = value;
+  }
+  const { describeS3Store } = await loaded('@aws-sdk/client-s3', () => import('../object/s3/s3-object-store.ts'));
+  return describeS3Store(options as { bucket: string });
+}
+
+async function loaded<T>(peer: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new MillraceError('ERR_MILLRACE_UNSUPPORTED', `this needs the package ${peer}: npm install ${peer}`);
+  }
+}
+
+/** The text is not repeated: it may hold a password. */
+function urlOf(text: string): URL {
+  if (URL.canParse(text)) return new URL(text);
+  throw usage('--coordinator and --objects take URLs such as postgresql://host/database and s3://bucket/prefix/');
+}
+
+function usage(message: string): CommanderError {
+  return new CommanderError(2, 'millrace.place', message);
+}
