@@ -20,8 +20,8 @@ export function objectsCommand(): Command {
   return withPlace(new Command('objects'))
     .summary('list the objects of a store, or describe one')
     .description(
-      'Lists what the metadata says of the objects of a store: state, generation, live and dead bytes. With --key one ' +
-        'of them, and what it holds of which stream. `millrace dump` shows what is in the file itself.',
+      'Lists what the metadata says of the objects of a store: state, generation, live and dead bytes. With --key ' +
+        'one of them, and what it holds of which stream. `millrace dump` shows what is in the file itself.',
     )
     .addOption(new Option('--state <state>', 'only these').choices(['reserved', 'committed', 'deleting', 'gone']))
     .option('--key <key>', 'describe this object')

@@ -21,16 +21,10 @@ Exit codes: 0 ok, 1 failed or damage found, 2 wrong usage.
 Errors are one line on standard error, "millrace: CODE: message"; an object
 with --json.
 
-<<<<<<< HEAD
-ingest, configure, trim, recover, compact and load need the store for
-themselves, as does offsets with --set or --delete. The others change nothing and work beside a
+ingest, configure, trim, recover, compact, gc and load need the store for
+themselves, as does offsets with --set or --delete; compact --pause and
+--resume, and gc --dry-run, do not. The others change nothing and work beside a
 process that has it open, on what is in segments: a writer moves records there
-=======
-ingest, configure, trim, recover, compact and gc need the store for themselves,
-as does offsets with --set or --delete; compact --pause and --resume, and gc
---dry-run, do not. The others change nothing and work beside a process that has
-it open, on what is in segments: a writer moves records there
->>>>>>> 0a4f494 (Find and delete objects that the metadata does not know, and pause compaction in all processes)
 when a slot of its log is full, every 10 seconds, and when it closes; after a
 crash, millrace recover does.
 

@@ -7,7 +7,7 @@ import type { Trimming } from './trimming.ts';
 const INTERVAL = 10_000;
 /** Objects deleted in one round. */
 const DELETE_AT_ONCE = 1_000;
-/** How often it looks for objects in the making that nobody makes any more: it asks the object store for all of them. */
+/** How often it looks for objects in the making that nobody makes any more: it lists all of them. */
 const SWEEP_INTERVAL = 3_600_000;
 /** The reservation behind an object in the making ends before; what comes on top is for clocks that differ. */
 export const UNFINISHED_AGE: number = 2 * COORDINATOR_TIMES_DEFAULT.reservationTtl;

@@ -1,7 +1,7 @@
 /**
- * The slow way to garbage: lists the object store and looks for objects that the coordinator does not know. Every object
- * is known from before its first byte until after its deletion, so there should be none; a writer that stopped for hours
- * and then went on, or metadata restored from a backup, may leave some.
+ * The slow way to garbage: lists the object store and looks for objects that the coordinator does not know. Every
+ * object is known from before its first byte until after its deletion, so there should be none; a writer that stopped
+ * for hours and then went on, or metadata restored from a backup, may leave some.
  */
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { parseObjectKey } from '../coordinator/object-key.ts';
