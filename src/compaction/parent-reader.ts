@@ -48,22 +48,18 @@ export class ParentReader {
 
   /** Yields the run's chunks. A chunk is valid until the next one is asked for. */
   async *chunks(parent: LayoutParent, streamId: number): AsyncGenerator<StoredChunk> {
-    const { objectKey, byteOffset: position, byteLength: length, firstOffset: base } = parent;
+    const { objectKey, byteOffset: position, byteLength: length, firstOffset, nextOffset } = parent;
     const input = required(this.#sources.get(objectKey), 'parents are runs of the inputs');
     const source = input.sourceFor(length);
-    const range = { objectKey, position, length, streamId, base, readBytes: RUN_READ_BYTES };
+    const run = { streamId, firstOffset, nextOffset, base: firstOffset };
+    const range = { objectKey, position, length, ...run, readBytes: RUN_READ_BYTES };
     const buffers = input.isWindowed(length) ? 0 : Math.min(length, 2 * RUN_READ_BYTES);
-    const seen = { chunks: 0, records: 0, nextOffset: undefined as number | undefined };
+    const seen = { chunks: 0, records: 0 };
     this.#account.add(buffers);
     try {
       for await (const chunk of streamChunks(source, range)) {
-        const { firstOffset, offsetSpan, recordCount } = chunk.header;
-        if (seen.nextOffset === undefined && firstOffset !== base) {
-          throw segmentCorrupt(objectKey, position, `the run begins at offset ${firstOffset}, not at ${base}`);
-        }
         seen.chunks += 1;
-        seen.records += recordCount;
-        seen.nextOffset = firstOffset + offsetSpan;
+        seen.records += chunk.header.recordCount;
         this.#checkCancelled();
         yield chunk;
       }
@@ -103,11 +99,11 @@ async function checkInput({ key, bytes, checksum }: RewriteInput, read: ReadByte
 }
 
 function checkSeen(
-  { objectKey, byteOffset, chunks, records, nextOffset }: LayoutParent,
-  seen: { readonly chunks: number; readonly records: number; readonly nextOffset: number | undefined },
+  { objectKey, byteOffset, chunks, records }: LayoutParent,
+  seen: { readonly chunks: number; readonly records: number },
 ): void {
-  if (seen.chunks === chunks && seen.records === records && seen.nextOffset === nextOffset) return;
-  const expected = `${chunks} chunks with ${records} records up to offset ${nextOffset}`;
-  const found = `${seen.chunks} with ${seen.records} up to ${String(seen.nextOffset)}`;
+  if (seen.chunks === chunks && seen.records === records) return;
+  const expected = `${chunks} chunks with ${records} records`;
+  const found = `${seen.chunks} with ${seen.records}`;
   throw segmentCorrupt(objectKey, byteOffset, `expected a run of ${expected}, found ${found}`);
 }

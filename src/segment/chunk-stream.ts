@@ -20,6 +20,9 @@ export interface ChunkRange {
   readonly length: number;
   /** The run's stream. With it every chunk must be of that stream and go on where the last one ended. */
   readonly streamId?: number;
+  /** Where the first chunk must begin, and the last one end, in offsets: intact chunks of other runs do not pass. */
+  readonly firstOffset?: number;
+  readonly nextOffset?: number;
   /** First offset that the coordinator assigned to a relative run. Default 0. */
   readonly base?: number;
   /** Bytes of one read, a multiple of 8. */
@@ -29,7 +32,7 @@ export interface ChunkRange {
 /** Yields the chunks of `range` in order, each verified. A chunk stays valid after the next one was asked for. */
 export async function* streamChunks(source: SegmentSource, range: ChunkRange): AsyncGenerator<StoredChunk> {
   const cursor = new ChunkCursor(source, range);
-  let nextOffset: number | undefined;
+  let nextOffset = range.firstOffset;
   for (let chunk = await cursor.next(); chunk !== undefined; chunk = await cursor.next()) {
     if (range.streamId !== undefined) {
       const problem = orderProblem(chunk.header, range.streamId, nextOffset);
@@ -38,6 +41,9 @@ export async function* streamChunks(source: SegmentSource, range: ChunkRange): A
     }
     yield chunk;
   }
+  if (range.nextOffset === undefined || nextOffset === range.nextOffset) return;
+  const problem = `expected chunks up to offset ${range.nextOffset}, they end at ${String(nextOffset)}`;
+  throw segmentCorrupt(range.objectKey, range.position, problem);
 }
 
 function orderProblem(header: ChunkHeader, streamId: number, nextOffset: number | undefined): string | undefined {

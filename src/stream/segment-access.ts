@@ -17,6 +17,13 @@ const WHOLE_RUN_BYTES = 512 * 1024;
 /** Footers kept open. */
 const READERS_MAX = 64;
 
+/** The chunks of a run from one of them on. */
+interface ScanStart {
+  readonly position: number;
+  readonly length: number;
+  readonly firstOffset: number;
+}
+
 interface CachedBatch {
   readonly batch: RecordBatch;
   readonly bytes: number;
@@ -45,9 +52,8 @@ export class SegmentAccess {
   async *scan(run: FoundRun, from: number): AsyncGenerator<RecordBatch> {
     const place = await this.#startOf(run, from);
     const source = this.#sourceOf(run);
-    const { objectKey, streamId, firstOffset } = run;
-    const base = firstOffset;
-    for await (const chunk of streamChunks(source, { objectKey, streamId, ...place, base })) {
+    const { objectKey, streamId, nextOffset, firstOffset: base } = run;
+    for await (const chunk of streamChunks(source, { objectKey, streamId, nextOffset, ...place, base })) {
       const { header } = chunk;
       if (header.recordCount === 0 || header.firstOffset + header.offsetSpan <= from) continue;
       if (header.firstOffset >= run.endOffset) return;
@@ -116,8 +122,8 @@ export class SegmentAccess {
   }
 
   /** Where to start streaming: at the run's first chunk, or at the right one when skipping is worth a footer. */
-  async #startOf(run: FoundRun, from: number): Promise<{ position: number; length: number }> {
-    const whole = { position: run.byteOffset, length: run.byteLength };
+  async #startOf(run: FoundRun, from: number): Promise<ScanStart> {
+    const whole = { position: run.byteOffset, length: run.byteLength, firstOffset: run.firstOffset };
     if (from <= run.firstOffset || run.byteLength <= WHOLE_RUN_BYTES) return whole;
     const reader = await this.#reader(run.objectKey);
     const entry = reader.footer.findRunAt(run.byteOffset);
@@ -125,7 +131,9 @@ export class SegmentAccess {
     const index = reader.footer.chunkForOffset(entry, entry.relative ? from - run.firstOffset : from);
     if (index === undefined) return whole;
     const position = reader.footer.chunkPosition(index);
-    return { position, length: run.byteOffset + run.byteLength - position };
+    const first = reader.footer.chunkFirstOffset(index);
+    const firstOffset = entry.relative ? run.firstOffset + first : first;
+    return { position, length: run.byteOffset + run.byteLength - position, firstOffset };
   }
 
   #sourceOf(run: FoundRun): SegmentSource {

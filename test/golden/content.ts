@@ -1,10 +1,10 @@
 /** Everything a store says of itself, as plain data that can be written down and compared. */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { ManualClock } from '../../src/base/clock.ts';
 import { open, type Store } from '../../src/index.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { DIRECTORY, dump, openOver } from '../coordinator/fixture.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
 import { collect } from '../support/test-store.ts';
 import { filesBelow, readBytes } from './fixtures.ts';
 
@@ -73,7 +73,7 @@ export async function contentOfStore(dir: string): Promise<StreamContent[]> {
 
 /** Opens a manifest without a store around it, and asks it everything. */
 export async function contentOfManifest(dir: string): Promise<unknown> {
-  const fileSystem = new MemoryFileSystem();
+  const fileSystem = new SimulatedDisk({ directories: [dirname(DIRECTORY)] });
   for (const name of filesBelow(join(dir, 'manifest'))) {
     fileSystem.put(join(DIRECTORY, name), readBytes(join(dir, 'manifest', name)));
   }

@@ -2,12 +2,12 @@
  * How the golden stores come about: small stores that have between them everything the formats can hold, made through
  * the public interface as a user would. Each recipe leaves a directory as a closed or a killed process leaves it.
  */
-import { cpSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ManualClock } from '../../src/base/clock.ts';
 import { open, type OpenOptions, type RecordInput, type Store } from '../../src/index.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { DIRECTORY, EVENTFUL, openOver } from '../coordinator/fixture.ts';
-import { MemoryFileSystem } from '../support/memory-file-system.ts';
 
 /** Far from any age at which something happens by itself. */
 const NEVER = 3_600_000;
@@ -78,6 +78,8 @@ async function makeKilled(dir: string, scratch: string): Promise<void> {
       for (let index = 0; index < 12; index += 1) await plain.append(`stale ${filling} ${index}`, { timestamp: START });
       await store.flush();
     }
+    // Killed before the flush of what follows was committed: the manifest and the objects are those of now.
+    copyFiles(scratch, dir);
     for (let index = 0; index < 8; index += 1) {
       await orders.appendMany(mixed(3, 100 + 3 * index));
       await plain.append(`in flight ${index}`, { key: 'k', timestamp: START + index });
@@ -86,8 +88,8 @@ async function makeKilled(dir: string, scratch: string): Promise<void> {
     await orders.truncate({ after: 50 });
     await orders.publisher('sensor-7').append(42, 'published again', { timestamp: START });
     await orders.appendMany(mixed(2, 200));
-    // Closing would flush: a copy of the files is what a kill leaves.
-    copyFiles(scratch, dir);
+    rmSync(join(dir, 'wal'), { recursive: true });
+    copyFiles(join(scratch, 'wal'), join(dir, 'wal'));
   });
 }
 
@@ -131,7 +133,7 @@ async function makeDiskless(dir: string): Promise<void> {
 /** A manifest alone: a snapshot with a row of every kind, and a log with an event of every kind. */
 async function makeManifest(dir: string): Promise<void> {
   const clock = new ManualClock(1_000_000);
-  const fileSystem = new MemoryFileSystem();
+  const fileSystem = new SimulatedDisk({ directories: [dirname(DIRECTORY)] });
   const first = await openOver(fileSystem, { clock });
   for (const step of EVENTFUL) await step(first, clock);
   await first.close();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { loadChecksum } from '../../src/codec/checksum.ts';
+import type { FoundRun } from '../../src/coordinator/coordinator.ts';
 import { storedRun } from './stored-run.ts';
 
 before(loadChecksum);
@@ -32,4 +33,19 @@ test('a chunk that could not be read is read again for the next one who asks', a
     await assert.rejects(segments.find(lost, 0), { code: 'ERR_MILLRACE_OBJECT_NOT_FOUND' });
   }
   assert.equal((await segments.find(run, 0))?.find(0)?.value?.toString(), 'a');
+});
+
+test('a scan refuses chunks that are intact and of another run', async () => {
+  const { segments, run } = await storedRun(2);
+  const scanned = async (claimed: Partial<FoundRun>, from: number): Promise<number> => {
+    let records = 0;
+    for await (const batch of segments.scan({ ...run, ...claimed }, from)) records += batch.length;
+    return records;
+  };
+  assert.equal(await scanned({}, 0), 2);
+  const corrupt = { code: 'ERR_MILLRACE_SEGMENT_CORRUPT' };
+  // Chunks of offsets that were asked for in vain must not pass for a run without records.
+  await assert.rejects(scanned({ firstOffset: 2, nextOffset: 4, endOffset: 4 }, 2), corrupt);
+  await assert.rejects(scanned({ nextOffset: 3, endOffset: 3 }, 0), corrupt);
+  await assert.rejects(scanned({ streamId: run.streamId + 1 }, 0), corrupt);
 });
