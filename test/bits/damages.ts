@@ -86,13 +86,14 @@ export function sectorSwaps({ length }: Uint8Array): DamageSpace {
   );
 }
 
-/** Each sector replaced by zeros, by ones, and by what lies at the same place of other files: stale or foreign bytes. */
+/** Each sector replaced by zeros, by ones, and by what lies at the same place of other files: stale, or foreign. */
 export function sectorReplacements({ length }: Uint8Array, donors: readonly Uint8Array[]): DamageSpace {
   const sources: readonly (readonly [string, (at: number, size: number) => Uint8Array])[] = [
     ['zeros', (_at, size) => new Uint8Array(size)],
     ['ones', (_at, size) => new Uint8Array(size).fill(0xff)],
     ...donors.map(
-      (donor, index) => [`those of donor ${index}`, (at: number, size: number) => donor.subarray(at, at + size)] as const,
+      (donor, index) =>
+        [`those of donor ${index}`, (at: number, size: number) => donor.subarray(at, at + size)] as const,
     ),
   ];
   return union(

@@ -3,7 +3,6 @@
  * error that names object and place, and the chunks and runs that are intact stay readable.
  */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { chunkBody, chunkTrailer, type StoredChunk } from '../../src/segment/chunk-reader.ts';
 import { streamChunks } from '../../src/segment/chunk-stream.ts';
 import { type ExpectedSegment, type FooterRun, TAIL_BYTES } from '../../src/segment/format.ts';
@@ -11,9 +10,9 @@ import { parseTail } from '../../src/segment/footer-parser.ts';
 import { SegmentReader } from '../../src/segment/reader.ts';
 import { verifySegment } from '../../src/segment/verify.ts';
 import { readIdentity } from '../../src/store/identity.ts';
-import { filesBelow, goldenPath, readBytes } from '../golden/fixtures.ts';
+import { filesBelow, goldenPath } from '../golden/fixtures.ts';
 import { MemorySource } from '../segment/fixture.ts';
-import { goldenFiles, ROOT } from './golden-files.ts';
+import { goldenFile, goldenFiles, ROOT } from './golden-files.ts';
 import { differs } from './damages.ts';
 import { assertPlaced, type Subject } from './subject.ts';
 
@@ -81,7 +80,8 @@ async function checkFooter(golden: GoldenSegment, damaged: Uint8Array): Promise<
   assert.equal(reader !== undefined, footerIntact, 'the footer is believed when it is whole, and only then');
   if (reader === undefined) return;
   for (const [index, chunk] of golden.chunks.entries()) {
-    const content = await outcome<string>(objectKey, async () => contentOf(await reader.chunk(index)));
+    const read = async (): Promise<string> => contentOf(await reader.chunk(index));
+    const content = await outcome(objectKey, read);
     const intact = !differs(bytes, damaged, chunk.position, chunk.end);
     assert.equal(content, intact ? chunk.content : undefined, `chunk ${index}`);
   }
@@ -111,7 +111,7 @@ export async function segmentSubjects(): Promise<Subject[]> {
     const storeId = readIdentity(goldenFiles(store), ROOT);
     assert.ok(storeId !== undefined);
     for (const file of filesBelow(goldenPath(store)).filter((name) => name.endsWith('.seg'))) {
-      const bytes = readBytes(join(goldenPath(store), file));
+      const bytes = goldenFile(store, file);
       const golden = await goldenSegment(bytes, file.replace('objects/', ''), storeId);
       all.push({ name: `${store}/${file}`, golden });
     }

@@ -6,21 +6,20 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { ManualClock } from '../../src/base/clock.ts';
-import { CURRENT_NAME } from '../../src/coordinator/manifest/format.ts';
 import { openEmbeddedCoordinator } from '../../src/coordinator/embedded-coordinator.ts';
 import { FRAME_KIND } from '../../src/record/frame-format.ts';
 import { BLOCK_HEADER_BYTES } from '../../src/ring/block-format.ts';
 import { allocateRing, slotBase, slotIndexOf } from '../../src/ring/geometry.ts';
 import type { LaneStart } from '../../src/ring/producer.ts';
 import { readIdentity } from '../../src/store/identity.ts';
-import type { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { type RecoveredLane, type RecoveryInput, recoverLane, type StreamPosition } from '../../src/wal/recovery.ts';
 import { findBlocks, type FoundBlock } from '../../src/wal/scan.ts';
 import { existingGeometry, slotFileName } from '../../src/wal/slot-files.ts';
 import { SLOT_CHECKED_BYTES } from '../../src/wal/slot-format.ts';
-import { filesBelow, goldenPath, readBytes } from '../golden/fixtures.ts';
+import { filesBelow, goldenPath } from '../golden/fixtures.ts';
 import { differs } from './damages.ts';
-import { goldenFiles, ROOT } from './golden-files.ts';
+import { goldenDisk, goldenFile, goldenFiles, ROOT } from './golden-files.ts';
+import type { ReadOnlyFiles } from './read-only-files.ts';
 import { assertPlaced, assertReported, type Subject } from './subject.ts';
 
 const WAL = `${ROOT}/wal`;
@@ -36,38 +35,33 @@ interface GoldenBlock {
 }
 
 class KilledLane {
-  readonly #fileSystem: SimulatedDisk;
+  readonly #files: ReadOnlyFiles;
   readonly #input: Omit<RecoveryInput, 'salvage'>;
   readonly #bytes: Uint8Array;
   #blocks: readonly GoldenBlock[] = [];
-  readonly #files: readonly Uint8Array[];
 
-  private constructor(fileSystem: SimulatedDisk, input: Omit<RecoveryInput, 'salvage'>) {
-    this.#fileSystem = fileSystem;
+  private constructor(files: ReadOnlyFiles, input: Omit<RecoveryInput, 'salvage'>) {
+    this.#files = files;
     this.#input = input;
     this.#bytes = new Uint8Array(input.ring);
-    this.#files = Array.from({ length: input.geometry.slots }, (_, slotIndex) =>
-      fileSystem.contentOf(this.pathOf(slotIndex)).slice(),
-    );
   }
 
   static async open(name: string): Promise<KilledLane> {
-    const fileSystem = goldenFiles(name);
-    const storeId = readIdentity(fileSystem, ROOT);
-    const geometry = existingGeometry(fileSystem, WAL, 0);
+    const files = goldenFiles(name);
+    const storeId = readIdentity(files, ROOT);
+    const geometry = existingGeometry(files, WAL, 0);
     assert.ok(storeId !== undefined && geometry !== undefined);
     const directory = join(ROOT, 'manifest');
-    assert.ok(fileSystem.statSync(join(directory, CURRENT_NAME)) !== undefined);
     const clock = new ManualClock(1);
-    const coordinator = await openEmbeddedCoordinator({ fileSystem: fileSystem.copy(), directory, storeId, clock });
+    const coordinator = await openEmbeddedCoordinator({ fileSystem: goldenDisk(name), directory, storeId, clock });
     const stored = new Map<number, StreamPosition>();
     for (const { streamId } of await coordinator.streams()) {
       stored.set(streamId, await coordinator.streamTotals(streamId));
     }
     const [flushed = NOTHING_FLUSHED] = await coordinator.flushedSlots();
     await coordinator.close();
-    const lane = new KilledLane(fileSystem, {
-      fileSystem,
+    const lane = new KilledLane(files, {
+      fileSystem: files,
       directory: WAL,
       storeId,
       lane: 0,
@@ -89,7 +83,7 @@ class KilledLane {
   }
 
   bytesOf(slotIndex: number): Uint8Array {
-    return this.#files[slotIndex] ?? assert.fail(`there is no slot ${slotIndex}`);
+    return this.#files.get(this.pathOf(slotIndex));
   }
 
   /** Recovers with `damaged` in the place of a slot file, `undefined` for no file. */
@@ -98,8 +92,7 @@ class KilledLane {
     const whole = this.bytesOf(slotIndex);
     // Recovery fills a new ring, whose memory is zeros where a file ends early.
     if (damaged?.length !== whole.length) this.#bytes.fill(0);
-    if (damaged === undefined) this.#fileSystem.removeSync(path);
-    else this.#fileSystem.put(path, damaged);
+    this.#files.set(path, damaged);
     // Bytes that are missing read as zeros, which is what some of them were.
     const bytes = new Uint8Array(whole.length);
     bytes.set((damaged ?? bytes).subarray(0, whole.length));
@@ -111,7 +104,7 @@ class KilledLane {
       await this.#checkOpening(path, usable, intact);
       await this.#checkSalvage(path, intact);
     } finally {
-      this.#fileSystem.put(path, whole);
+      this.#files.set(path, whole);
     }
   }
 
@@ -219,7 +212,7 @@ export async function slotSubjects(): Promise<Subject[]> {
   const lane = await KilledLane.open('killed');
   const foreign = filesBelow(goldenPath('clean'))
     .filter((file) => file.endsWith('.wal'))
-    .map((file) => readBytes(join(goldenPath('clean'), file)));
+    .map((file) => goldenFile('clean', file));
   const all = Array.from({ length: lane.slots }, (_, slotIndex) => lane.bytesOf(slotIndex));
   return all.map((bytes, slotIndex) => ({
     name: `killed/${slotFileName(0, slotIndex)}`,

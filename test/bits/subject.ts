@@ -1,7 +1,7 @@
 /** What a sweep of damages works on: one file of a golden store, and a judge of what its readers make of it. */
 import assert from 'node:assert/strict';
-import type { ErrorCode } from '../../src/errors/codes.ts';
 import { isMillraceError, type MillraceError } from '../../src/errors/millrace-error.ts';
+import { DAMAGE_CODES } from '../support/damage-codes.ts';
 
 export interface Subject {
   /** Store and file. */
@@ -16,15 +16,6 @@ export interface Subject {
    */
   readonly check: (damaged: Uint8Array) => Promise<void> | void;
 }
-
-/** The errors that say of a file that it is not what it should be. */
-const DAMAGE_CODES: readonly ErrorCode[] = [
-  'ERR_MILLRACE_WAL_CORRUPT',
-  'ERR_MILLRACE_MANIFEST_CORRUPT',
-  'ERR_MILLRACE_SEGMENT_CORRUPT',
-  'ERR_MILLRACE_FOREIGN_FILE',
-  'ERR_MILLRACE_FORMAT_TOO_NEW',
-];
 
 /** Holds that `error` reports damage, and names the file. */
 export function assertReported(error: unknown, file: string): asserts error is MillraceError {

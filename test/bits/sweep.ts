@@ -1,30 +1,75 @@
-/** Runs damages against a subject: all of them, or a seeded share, and tells which one was not noticed. */
-import type { SeededRandom } from '../../src/base/random.ts';
+/** Runs damages against subjects, each at most once, and tells which one was not noticed. */
+import { loadChecksum } from '../../src/codec/checksum.ts';
 import { type DamageSpace, everyDamage } from './damages.ts';
+import { manifestSubjects } from './manifest-subject.ts';
+import { segmentSubjects } from './segment-subject.ts';
+import { slotSubjects } from './slot-subject.ts';
+import { smallSubjects } from './small-subjects.ts';
 import type { Subject } from './subject.ts';
+
+/** Every file kind of the golden stores. */
+export async function everySubject(): Promise<Subject[]> {
+  await loadChecksum();
+  return [
+    ...(await slotSubjects()),
+    ...(await segmentSubjects()),
+    ...(await manifestSubjects()),
+    ...(await smallSubjects()),
+  ];
+}
 
 export class UnnoticedDamage extends Error {
   override readonly name = 'UnnoticedDamage';
 }
 
-/** Damage `index` of the subject, with what went wrong in the message. */
-export async function checkDamage(subject: Subject, space: DamageSpace, index: number): Promise<void> {
-  const damage = space.at(index);
-  try {
-    await subject.check(damage.apply(subject.bytes));
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new UnnoticedDamage(`${subject.name}, damage ${index}, ${damage.label}: ${reason}`, { cause });
+/** The damages of one subject in an order that `seed` decides, without repetition. */
+export class Sweep {
+  readonly subject: Subject;
+  readonly #space: DamageSpace;
+  readonly #first: number;
+  readonly #step: number;
+  /** Cases that have run. */
+  done = 0;
+
+  constructor(subject: Subject, seed: number) {
+    this.subject = subject;
+    this.#space = everyDamage(subject.bytes, subject.donors);
+    this.#first = seed % this.#space.count;
+    // About a golden section apart, so that a part of the cases is spread over all of the file.
+    this.#step = coprimeTo(this.#space.count, Math.floor(this.#space.count * 0.618));
+  }
+
+  get count(): number {
+    return this.#space.count;
+  }
+
+  /** Runs the next case; false when all have run. */
+  async next(): Promise<boolean> {
+    if (this.done === this.count) return false;
+    const index = Number((BigInt(this.#first) + BigInt(this.done) * BigInt(this.#step)) % BigInt(this.count));
+    this.done += 1;
+    await this.run(index);
+    return true;
+  }
+
+  /** Runs one case. Throws `UnnoticedDamage`, with the case in the message. */
+  async run(index: number): Promise<void> {
+    const damage = this.#space.at(index);
+    try {
+      await this.subject.check(damage.apply(this.subject.bytes));
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      throw new UnnoticedDamage(`${this.subject.name}, case ${index}, ${damage.label}: ${reason}`, { cause });
+    }
   }
 }
 
-/** `share` of all damages, drawn evenly: one out of every so many, at a random place among them. */
-export async function sweep(subject: Subject, share: number, random: SeededRandom): Promise<number> {
-  const space = everyDamage(subject.bytes, subject.donors);
-  const cases = Math.max(1, Math.ceil(space.count * share));
-  for (let index = 0; index < cases; index += 1) {
-    const [from, to] = [Math.floor((index * space.count) / cases), Math.floor(((index + 1) * space.count) / cases)];
-    await checkDamage(subject, space, from + random.below(Math.max(1, to - from)));
-  }
-  return cases;
+function coprimeTo(count: number, near: number): number {
+  let step = Math.max(1, near);
+  while (divisor(step, count) !== 1) step += 1;
+  return step;
+}
+
+function divisor(left: number, right: number): number {
+  return right === 0 ? left : divisor(right, left % right);
 }

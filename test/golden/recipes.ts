@@ -33,7 +33,11 @@ function mixed(count: number, from = 0): RecordInput[] {
   });
 }
 
-async function opened(dir: string, options: Partial<OpenOptions>, work: (store: Store) => Promise<void>): Promise<void> {
+async function opened(
+  dir: string,
+  options: Partial<OpenOptions>,
+  work: (store: Store) => Promise<void>,
+): Promise<void> {
   const store = await open({ dir, wal: RING, compaction: false, ...options });
   try {
     await work(store);
@@ -166,6 +170,7 @@ function copyFiles(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   for (const entry of readdirSync(from, { withFileTypes: true })) {
     if (entry.name.startsWith('LOCK')) continue;
-    if (entry.isFile() || entry.isDirectory()) cpSync(join(from, entry.name), join(to, entry.name), { recursive: true });
+    if (entry.isFile() || entry.isDirectory())
+      cpSync(join(from, entry.name), join(to, entry.name), { recursive: true });
   }
 }
