@@ -1,7 +1,7 @@
 /**
  * `npm run test:bits -- [--seconds <number>] [--seed <number>] [--only <text>] [--case <number>]`: every damage to
- * every file of the golden stores, in turns, until all are done or the time is over. `--only` takes the files whose name
- * has the text, `--case` runs one case of them again.
+ * every file of the golden stores, in turns, until all are done or the time is over. `--only` takes the files whose
+ * name has the text, `--case` runs one case of them again.
  */
 import { parseArgs } from 'node:util';
 import { everySubject, Sweep } from './sweep.ts';
