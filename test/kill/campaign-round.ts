@@ -8,32 +8,20 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import type { Random } from '../../src/base/random.ts';
 import { open, type WalOptions } from '../../src/index.ts';
-import { Faults, type FaultRule, whyNoShim } from '../support/fault-shim.ts';
 import type { Task } from './child.ts';
 import type { CuttableDisk } from './cuttable-disk.ts';
 import type { Content, Expectation } from './expectation.ts';
-import { monotonicNow, REPORT_DESCRIPTOR, ReportReader, type TimedReport } from './reports.ts';
+import { isTimed, type Moment, prepareKill, type Weapon, WORK_MAX } from './moment.ts';
+import { ReaderBeside } from './reader-beside.ts';
+import { isIntention, monotonicNow, REPORT_DESCRIPTOR, ReportReader, type TimedReport } from './reports.ts';
+import { openOptions, workloadNamed } from './workloads.ts';
 
 const CHILD: string = join(import.meta.dirname, 'child.js');
-const STREAMS: readonly string[] = Array.from({ length: 12 }, (_, index) => `stream-${index}`);
-/** The longest that a process works before it is killed, in milliseconds. */
-const WORK_MAX = 250;
-/** File operations that a process may get through before it is killed at one. */
-const OPERATIONS_MAX = 400;
 const GEOMETRIES: readonly WalOptions[] = [
   { slots: 2, slotBytes: 64 * 1024 },
   { slots: 3, slotBytes: 64 * 1024 },
   { slots: 4, slotBytes: 256 * 1024 },
 ];
-
-/** When a process is killed. */
-type Moment = { readonly rule: FaultRule } | TimedMoment;
-
-interface TimedMoment {
-  /** Counted from the opening of the store, or from the start of the process. */
-  readonly afterOpen: boolean;
-  readonly milliseconds: number;
-}
 
 export interface RoundOptions {
   /** Where the store is; made by the first round. */
@@ -41,73 +29,77 @@ export interface RoundOptions {
   /** A directory beside it, for copies and rules. */
   readonly scratch: string;
   readonly random: Random;
+  /** Name of the workload. */
+  readonly workload: string;
+  readonly moment: Moment;
+  readonly weapon: Weapon;
   readonly expectation: Expectation;
   /** The disk that the store is on: then its power is cut, and the process killed after that. */
   readonly disk?: CuttableDisk;
 }
 
+/** How the process ended: at its operation, or by the clock because its moment was a time, or never came. */
+export type Death = 'operation' | 'time';
+
 /** Throws an assertion error when the store is not what it has to be. */
-export async function killRound(options: RoundOptions): Promise<void> {
-  const { dir, scratch, random, expectation } = options;
-  // Now and then the next process wants another ring.
-  const wal = { ...(random.below(5) === 0 ? GEOMETRIES[random.below(GEOMETRIES.length)] : {}), flushInterval: 20 };
-  const { disk } = options;
-  await workUntilKilled(options, wal, disk === undefined ? momentOf(random) : timedMoment(random));
+export async function killRound(options: RoundOptions): Promise<Death> {
+  const { dir, scratch, random, expectation, disk } = options;
+  const workload = workloadNamed(options.workload);
+  const reader = workload.reader === true && disk === undefined ? ReaderBeside.start(dir) : undefined;
+  const death = await workUntilKilled(options);
+  await reader?.stop();
   disk?.unmount();
   disk?.mount();
   const copy = join(scratch, 'copy');
   // The first process may have been killed before it made anything.
   const copied = random.below(3) === 0 && existsSync(dir);
   if (copied) cpSync(dir, copy, { recursive: true });
-  const found = await checkStore(dir, expectation);
-  if (!copied) return;
-  const again = await checkStore(copy, expectation);
+  const found = await checkStore(options, dir, expectation);
+  reader?.check(found);
+  if (!copied) return death;
+  const again = await checkStore(options, copy, expectation);
   assert.deepEqual(again, found, 'recovering twice gives the same');
   rmSync(copy, { recursive: true });
+  return death;
 }
 
-function momentOf(random: Random): Moment {
-  if (whyNoShim() === undefined && random.below(2) === 0) {
-    const operation = (['write', 'sync', 'rename', 'open'] as const)[random.below(4)] ?? 'write';
-    const first = 1 + random.below(operation === 'write' ? OPERATIONS_MAX : OPERATIONS_MAX / 10);
-    return { rule: { operation, path: '/', first, action: random.below(2) === 0 ? 'kill' : 'kill-after' } };
-  }
-  return timedMoment(random);
+/** Now and then the next process wants another ring. */
+function walOptions({ random, workload }: RoundOptions): WalOptions {
+  const another = random.below(workloadNamed(workload).births === true ? 2 : 5) === 0;
+  return { ...(another ? GEOMETRIES[random.below(GEOMETRIES.length)] : {}), flushInterval: 20 };
 }
 
-function timedMoment(random: Random): TimedMoment {
-  return { afterOpen: random.below(5) > 0, milliseconds: random.below(WORK_MAX) };
-}
-
-function workUntilKilled(options: RoundOptions, wal: WalOptions, moment: Moment): Promise<void> {
-  const { dir, scratch, random, expectation } = options;
+function workUntilKilled(options: RoundOptions): Promise<Death> {
+  const { dir, scratch, random, expectation, workload, moment, disk } = options;
   const publishFrom = expectation.publishFrom();
-  const task: Task = { dir, seed: random.uint32(), wal, streams: STREAMS, publishFrom };
-  const faults = 'rule' in moment ? new Faults(dir, scratch) : undefined;
-  if (faults !== undefined && 'rule' in moment) faults.arm(moment.rule);
-  const child = spawn(process.execPath, ['--enable-source-maps', CHILD, JSON.stringify(task)], {
-    stdio: ['ignore', 'inherit', options.disk === undefined ? 'inherit' : 'ignore', 'pipe'],
-    env: { ...process.env, ...faults?.environment, MILLRACE_FAULT_LOG: '' },
+  const task: Task = { dir, workload, seed: random.uint32(), wal: walOptions(options), publishFrom };
+  const { wrapper, environment } = prepareKill(moment, options.weapon, dir, scratch);
+  const [program, ...args] = [...wrapper, process.execPath, CHILD, JSON.stringify(task)];
+  const child = spawn(program, args, {
+    // Before it is killed, a process whose disk is gone may complain about that.
+    stdio: ['ignore', 'inherit', disk === undefined ? 'inherit' : 'ignore', 'pipe'],
+    env: { ...process.env, ...environment },
+    // In a group of its own: a tracer that is killed alone lets go of the process it traces.
+    detached: true,
   });
   let killedAt: number | undefined;
   const kill = (): void => {
-    killedAt = options.disk?.cut() ?? monotonicNow();
-    child.kill('SIGKILL');
+    killedAt = disk?.cut() ?? monotonicNow();
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   };
   // A rule may name an operation that never comes.
-  let timer = setTimeout(kill, 'rule' in moment ? 20 * WORK_MAX : 40 * WORK_MAX);
+  let timer = setTimeout(kill, isTimed(moment) ? 40 * WORK_MAX : 20 * WORK_MAX);
   const wait = (milliseconds: number): void => {
     clearTimeout(timer);
     timer = setTimeout(kill, milliseconds);
   };
-  if ('milliseconds' in moment && !moment.afterOpen) wait(moment.milliseconds);
+  if (isTimed(moment) && !moment.afterOpen) wait(moment.milliseconds);
   const reader = new ReportReader();
   const reports: TimedReport[] = [];
   const pipe = child.stdio[REPORT_DESCRIPTOR] as Readable;
   pipe.setEncoding('utf8').on('data', (text: string) => {
     for (const report of reader.push(text)) {
-      if (report.type === 'open' && killedAt === undefined)
-        wait('milliseconds' in moment ? moment.milliseconds : 4 * WORK_MAX);
+      if (report.type === 'open' && killedAt === undefined) wait(isTimed(moment) ? moment.milliseconds : 4 * WORK_MAX);
       reports.push(report);
     }
   });
@@ -116,22 +108,27 @@ function workUntilKilled(options: RoundOptions, wal: WalOptions, moment: Moment)
     // `close` comes after the last report was read: what was on its way at the kill counts.
     child.once('close', (code, signal) => {
       clearTimeout(timer);
-      // Of a kill everything counts; of a power cut what was told before it.
-      const end = options.disk === undefined ? Infinity : (killedAt ?? 0);
-      for (const report of reports) if (report.at < end) expectation.add(report);
+      const died = killedAt === undefined && signal === 'SIGKILL';
+      if (died) killedAt = disk?.cut();
+      // Of a kill everything counts; of a power cut what was told before it, and whatever was asked for.
+      const end = disk === undefined ? Infinity : (killedAt ?? 0);
+      for (const report of reports) if (report.at < end || isIntention(report)) expectation.add(report);
       // Between a power cut and the kill the process may have met the dead disk, and ended by itself.
-      if (killedAt !== undefined || signal === 'SIGKILL') resolve();
+      if (killedAt !== undefined || died) resolve(died ? 'operation' : 'time');
       else reject(new Error(`the process ended by itself with ${code ?? signal ?? 'nothing'}`));
     });
   });
 }
 
 /** Opens the store, holds everything in it against the expectation, and closes it. */
-async function checkStore(dir: string, expectation: Expectation): Promise<Map<string, Content>> {
-  const store = await open({ dir, wal: {} });
+async function checkStore(
+  { workload }: RoundOptions,
+  dir: string,
+  expectation: Expectation,
+): Promise<Map<string, Content>> {
+  const store = await open(openOptions(workloadNamed(workload), { dir, wal: {} }));
   try {
-    const found = new Map<string, Content>();
-    for (const name of STREAMS) found.set(name, await expectation.check(store, name));
+    const found = await expectation.check(store);
     await store.flush();
     assert.deepEqual((await store.verify()).problems, []);
     const files = readdirSync(dir, { recursive: true, encoding: 'utf8' });

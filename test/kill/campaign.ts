@@ -1,80 +1,87 @@
-/**
- * `npm run test:kill -- [--seed <number>] [--seconds <number>] [--power ext4|xfs]`: kills processes that write to a
- * store for as long as wanted, and checks after each kill. With `--power` the store is on a disk of its own whose power
- * is cut at each kill. Prints the seed, which repeats the choices, though not the machine's timing.
- */
+/** Kills processes that work on stores, one after the other, and checks each store after each kill. */
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { SeededRandom } from '../../src/base/random.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { killRound } from './campaign-round.ts';
-import { CuttableDisk, type FileSystemName, whyNoCuttableDisk } from './cuttable-disk.ts';
+import { CuttableDisk, type FileSystemName } from './cuttable-disk.ts';
 import { Expectation } from './expectation.ts';
+import { chooseWeapon, type Moment, randomMoment, type Weapon } from './moment.ts';
+import { WORKLOADS, workloadNamed } from './workloads.ts';
 
 /** A store is thrown away after so many kills, so that checking it stays quick. */
 const ROUNDS_PER_STORE = 15;
+/** A store whose births matter, after so many. */
+const ROUNDS_PER_BIRTH = 3;
 
 export interface CampaignOptions {
   readonly seed: number;
   readonly seconds: number;
-  /** At most so many rounds. */
-  readonly rounds?: number;
+  /** At most so many kills. Default no limit. */
+  readonly kills?: number;
+  /** Names of workloads, which take turns store by store. Default all. */
+  readonly workloads?: readonly string[];
+  /** Before and after one file operation after the other, from this one on. Default: at random moments. */
+  readonly every?: number;
   /** Cut the power of a disk with this file system, too. */
   readonly power?: FileSystemName;
+  readonly weapon?: Weapon;
   readonly progress?: (figures: CampaignFigures) => void;
 }
 
 export interface CampaignFigures {
   readonly kills: number;
+  /** Of those, at a file operation. */
+  readonly atOperations: number;
   /** Records that were acknowledged, and found again. */
   readonly records: number;
+  /** The operation that a process of each workload is killed at next, where that goes one by one. */
+  readonly operation: number;
+}
+
+/** Moments one after the other: before and after each operation, the same for every workload. */
+function* everyMoment(first: number): Generator<Moment> {
+  for (let number = first; ; number += 1) {
+    for (const after of [false, true]) yield { rule: { operation: 'any', first: number }, after };
+  }
 }
 
 /** Rejects with what is wrong, the store's directory in the message. */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignFigures> {
-  const { seed, seconds, rounds = Infinity, power, progress } = options;
+  const { seed, seconds, kills: most = Infinity, power, progress, every } = options;
+  const { workloads = Object.keys(WORKLOADS), weapon = chooseWeapon().weapon } = options;
   await loadChecksum();
   const random = new SeededRandom(seed);
   const end = performance.now() + 1_000 * seconds;
-  let kills = 0;
-  let records = 0;
-  while (performance.now() < end && kills < rounds) {
-    const directory = temporaryDirectory();
-    const disk = power === undefined ? undefined : new CuttableDisk(directory.path, power);
-    const dir = join(disk?.path ?? directory.path, 'store');
-    const expectation = new Expectation();
-    try {
-      for (let round = 0; round < ROUNDS_PER_STORE && performance.now() < end && kills < rounds; round += 1) {
-        const where = disk === undefined ? {} : { disk };
-        await killRound({ dir, scratch: directory.path, random, expectation, ...where });
-        kills += 1;
-        progress?.({ kills, records: records + expectation.records });
-      }
-    } catch (error) {
-      throw new Error(`seed ${seed}, kill ${kills + 1}, ${dir}`, { cause: error });
+  const sweeps = new Map(workloads.map((name) => [name, everyMoment(every ?? 1)]));
+  let figures: CampaignFigures = { kills: 0, atOperations: 0, records: 0, operation: every ?? 1 };
+  const directory = temporaryDirectory();
+  const disk = power === undefined ? undefined : new CuttableDisk(directory.path, power);
+  const isDone = (): boolean => performance.now() >= end || figures.kills >= most;
+  for (let number = 0; !isDone(); number += 1) {
+    const workload = workloads[number % workloads.length] as string;
+    const dir = join(disk?.path ?? directory.path, `store-${number}`);
+    const expectation = new Expectation(workloadNamed(workload));
+    const { records } = figures;
+    const rounds = workloadNamed(workload).births === true ? ROUNDS_PER_BIRTH : ROUNDS_PER_STORE;
+    for (let round = 0; round < rounds && !isDone(); round += 1) {
+      const next = every === undefined ? undefined : sweeps.get(workload)?.next();
+      const moment: Moment = next === undefined || next.done === true ? randomMoment(random, weapon) : next.value;
+      const what = `${workload}, seed ${seed}, kill ${figures.kills + 1}, ${JSON.stringify(moment)}, ${dir}`;
+      const where = disk === undefined ? {} : { disk };
+      const shared = { dir, scratch: directory.path, random, workload, moment, weapon, expectation, ...where };
+      const death = await killRound(shared).catch((cause: unknown) => {
+        throw new Error(what, { cause });
+      });
+      const operation = 'rule' in moment ? moment.rule.first : figures.operation;
+      const atOperations = figures.atOperations + (death === 'operation' ? 1 : 0);
+      figures = { kills: figures.kills + 1, atOperations, records: records + expectation.records, operation };
+      progress?.(figures);
     }
-    records += expectation.records;
-    disk?.unmount();
-    directory.remove();
+    rmSync(dir, { recursive: true, force: true });
   }
-  return { kills, records };
-}
-
-if (process.argv[1] === import.meta.filename) {
-  const { values } = parseArgs({
-    options: { seed: { type: 'string' }, seconds: { type: 'string', default: '60' }, power: { type: 'string' } },
-  });
-  const { power } = values;
-  if (power !== undefined && power !== 'ext4' && power !== 'xfs') throw new Error('--power is ext4 or xfs');
-  const reason = power === undefined ? undefined : whyNoCuttableDisk(power);
-  if (reason !== undefined) throw new Error(`--power: ${reason}`);
-  const seed = Number(values.seed ?? Date.now() % 2 ** 32);
-  console.log(`seed ${seed}`);
-  const progress = ({ kills, records }: CampaignFigures): void => {
-    if (kills % 20 === 0) console.log(`${kills} kills, ${records} records`);
-  };
-  const seconds = Number(values.seconds);
-  const { kills, records } = await runCampaign({ seed, seconds, progress, ...(power === undefined ? {} : { power }) });
-  console.log(`${kills} kills: ${records} acknowledged records were all there, each once and in its place`);
+  disk?.unmount();
+  directory.remove();
+  return figures;
 }

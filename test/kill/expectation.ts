@@ -1,9 +1,11 @@
 /** What must be in a store after its process was killed, and whether it is. */
 import assert from 'node:assert/strict';
 import type { Store, Stream } from '../../src/index.ts';
-import { PUBLISHER } from './child.ts';
+import { PUBLISHER } from './actors.ts';
+import { OwnedStream } from './owned-stream.ts';
 import type { Report } from './reports.ts';
 import { markOf, type RecordMark, valueOf } from './values.ts';
+import { ownedNames, sharedNames, type Workload } from './workloads.ts';
 
 interface StreamExpectation {
   /** By offset, what was acknowledged there. */
@@ -23,11 +25,26 @@ export type Content = readonly { readonly offset: number; readonly value: string
 
 export class Expectation {
   readonly #streams = new Map<string, StreamExpectation>();
+  readonly #owned: ReadonlyMap<string, OwnedStream>;
+  readonly #shared: readonly string[];
   /** Acknowledged records. */
   records = 0;
 
+  constructor(workload: Workload) {
+    this.#shared = sharedNames(workload);
+    this.#owned = new Map(ownedNames(workload).map((name) => [name, new OwnedStream()]));
+  }
+
   add(report: Report): void {
     if (report.type === 'open') return;
+    if (report.type === 'step') {
+      this.#owned.get(report.stream)?.begin(report.step);
+      return;
+    }
+    if (report.type === 'done') {
+      this.#owned.get(report.stream)?.finish();
+      return;
+    }
     const stream = this.#stream(report.stream);
     if (report.type === 'appended') {
       const { append, count, offset } = report;
@@ -60,8 +77,15 @@ export class Expectation {
     return from;
   }
 
-  /** Holds a stream against what is expected of it; returns what it holds. */
-  async check(store: Store, name: string): Promise<Content> {
+  /** Holds every stream against what is expected of it; returns what they hold. */
+  async check(store: Store): Promise<Map<string, Content>> {
+    const found = new Map<string, Content>();
+    for (const name of this.#shared) found.set(name, await this.#checkShared(store, name));
+    for (const [name, owned] of this.#owned) found.set(name, await owned.check(store, name));
+    return found;
+  }
+
+  async #checkShared(store: Store, name: string): Promise<Content> {
     const stream = await store.stream(name);
     const expected = this.#stream(name);
     const { firstOffset, nextOffset, durableOffset, records } = await stream.info();

@@ -1,5 +1,6 @@
 /** What the process that will be killed tells its parent, a line each: everything in it is durable. */
 import { writeSync } from 'node:fs';
+import type { Step } from './owned-stream.ts';
 
 /** The descriptor that reports go to. */
 export const REPORT_DESCRIPTOR = 3;
@@ -32,7 +33,15 @@ export type Report =
   | ({ readonly type: 'stored' } & StoredOffset)
   /** The stream may start there from now on. */
   | ({ readonly type: 'trimming' } & Trim)
-  | ({ readonly type: 'trimmed' } & Trim);
+  | ({ readonly type: 'trimmed' } & Trim)
+  /** Of a stream that one actor has to itself: `step` may be done from now on, and is done. */
+  | { readonly type: 'step'; readonly stream: string; readonly step: Step }
+  | { readonly type: 'done'; readonly stream: string };
+
+/** Reports of what is only asked for: it may have happened, whenever the report was made. */
+export function isIntention({ type }: Report): boolean {
+  return type === 'open' || type === 'storing' || type === 'trimming' || type === 'step';
+}
 
 /** A report, and when it was made: see `monotonicNow`. */
 export type TimedReport = Report & { readonly at: number };

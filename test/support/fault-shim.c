@@ -6,7 +6,7 @@
  * MILLRACE_FAULT_RULES  a file, read again whenever it changes; one rule a line:
  *                         operation path-part first last action
  *                       applies to the calls number first..last since the file changed. Operations: write, sync, rename,
- *                       open (for creation), any. Actions: an errno by number, "short:N" (N bytes, then no space), "kill",
+ *                       open (for creation), remove, make (a directory), truncate, any. Actions: an errno by number, "short:N" (N bytes, then no space), "kill",
  *                       "kill-after".
  * MILLRACE_FAULT_LOG    a line for each call: operation, path below the directory, outcome
  */
@@ -118,9 +118,12 @@ static int refused(const char *operation, const char *path, const char *action) 
   return 1;
 }
 
+/* Keeps errno: the call may have failed by itself. */
 static void finish(const char *operation, const char *path, const char *action) {
+  int code = errno;
   note(operation, path, "ok");
   if (strcmp(action, "kill-after") == 0) kill(getpid(), SIGKILL);
+  errno = code;
 }
 
 static const char *path_of(int file, char *path) {
@@ -182,6 +185,43 @@ int rename(const char *from, const char *to) {
   if (refused("rename", path, action)) return -1;
   int result = syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
   finish("rename", path, action);
+  return result;
+}
+
+static int drop(const char *name, int flags) {
+  char action[32];
+  const char *path = below(name);
+  if (path == NULL) return syscall(SYS_unlinkat, AT_FDCWD, name, flags);
+  decide("remove", path, action);
+  if (refused("remove", path, action)) return -1;
+  int result = syscall(SYS_unlinkat, AT_FDCWD, name, flags);
+  finish("remove", path, action);
+  return result;
+}
+
+int unlink(const char *name) { return drop(name, 0); }
+
+int rmdir(const char *name) { return drop(name, AT_REMOVEDIR); }
+
+int mkdir(const char *name, mode_t mode) {
+  char action[32];
+  const char *path = below(name);
+  if (path == NULL) return syscall(SYS_mkdirat, AT_FDCWD, name, mode);
+  decide("make", path, action);
+  if (refused("make", path, action)) return -1;
+  int result = syscall(SYS_mkdirat, AT_FDCWD, name, mode);
+  finish("make", path, action);
+  return result;
+}
+
+int ftruncate64(int file, off64_t size) {
+  char buffer[PATH_BYTES], action[32];
+  const char *path = path_of(file, buffer);
+  if (path == NULL) return syscall(SYS_ftruncate, file, size);
+  decide("truncate", path, action);
+  if (refused("truncate", path, action)) return -1;
+  int result = syscall(SYS_ftruncate, file, size);
+  finish("truncate", path, action);
   return result;
 }
 

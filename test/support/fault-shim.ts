@@ -11,7 +11,7 @@ const SOURCE: string = join(import.meta.dirname, '..', '..', '..', 'test', 'supp
 type SystemCode = 'EIO' | 'ENOSPC' | 'EDQUOT' | 'EACCES' | 'EMFILE' | 'EINVAL';
 
 export interface FaultRule {
-  readonly operation: 'write' | 'sync' | 'rename' | 'open' | 'any';
+  readonly operation: 'write' | 'sync' | 'rename' | 'open' | 'remove' | 'make' | 'truncate' | 'any';
   /** Part of the path below the directory. */
   readonly path: string;
   /** Number of the first and last call it applies to, from 1. Default the next one alone. */

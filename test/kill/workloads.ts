@@ -1,0 +1,79 @@
+/** The kinds of work that processes are killed in, each with the threads and files that a program has. */
+import type { OpenOptions } from '../../src/index.ts';
+
+/** What goes on in a process, each in a loop of its own. */
+export type ActorName = 'append' | 'group' | 'publish' | 'store-offsets' | 'flush' | 'trim' | 'compact';
+
+/** What is done to a stream that one actor has to itself, one step after the other. */
+export type StepKind = 'append' | 'truncate' | 'trim' | 'delete' | 'configure';
+
+export interface Workload {
+  /** Streams that all actors share. */
+  readonly shared: number;
+  /** Actors by name; several of a name are at work at once. */
+  readonly actors: readonly ActorName[];
+  /** Streams that have an actor of their own, which takes these steps. Default none. */
+  readonly owned?: { readonly streams: number; readonly steps: readonly StepKind[] };
+  /** Without a WAL, and with objects in a directory. Default false. */
+  readonly diskless?: boolean;
+  /** Another process reads all the while. Default false. */
+  readonly reader?: boolean;
+  /** The first process of each store is killed early, and each process may want another ring. Default false. */
+  readonly births?: boolean;
+}
+
+const APPENDS: readonly ActorName[] = ['append', 'append', 'append', 'group', 'group', 'group'];
+
+export const WORKLOADS: Readonly<Record<string, Workload>> = {
+  everything: {
+    shared: 12,
+    actors: [...APPENDS, 'publish', 'store-offsets', 'flush', 'trim', 'compact'],
+    owned: { streams: 3, steps: ['append', 'append', 'truncate', 'trim', 'configure', 'delete'] },
+  },
+  appends: { shared: 6, actors: ['append', 'append', 'append', 'append', 'append', 'append'] },
+  groups: { shared: 6, actors: ['group', 'group', 'group', 'group'] },
+  publishers: { shared: 8, actors: ['publish', 'flush'] },
+  'consumer offsets': { shared: 6, actors: ['append', 'store-offsets', 'flush'] },
+  flushes: { shared: 4, actors: ['append', 'group', 'flush', 'flush', 'flush'] },
+  merges: { shared: 6, actors: [...APPENDS, 'flush', 'compact', 'compact'] },
+  trims: {
+    shared: 6,
+    actors: ['append', 'group', 'trim', 'trim', 'flush'],
+    owned: { streams: 3, steps: ['append', 'append', 'trim'] },
+  },
+  truncations: {
+    shared: 2,
+    actors: ['append', 'flush'],
+    owned: { streams: 6, steps: ['append', 'append', 'truncate'] },
+  },
+  deletions: { shared: 2, actors: ['append', 'flush'], owned: { streams: 6, steps: ['append', 'append', 'delete'] } },
+  settings: { shared: 2, actors: ['append', 'flush'], owned: { streams: 6, steps: ['append', 'configure'] } },
+  'many streams': { shared: 200, actors: [...APPENDS, ...APPENDS, 'flush', 'compact'] },
+  'a reader beside': { shared: 6, actors: [...APPENDS, 'publish', 'flush', 'compact'], reader: true },
+  births: { shared: 3, actors: ['append', 'flush'], births: true },
+  'no WAL': {
+    shared: 6,
+    actors: [...APPENDS, 'publish', 'store-offsets', 'flush', 'trim', 'compact'],
+    owned: { streams: 3, steps: ['append', 'append', 'trim', 'configure', 'delete'] },
+    diskless: true,
+  },
+};
+
+export function workloadNamed(name: string): Workload {
+  const workload = WORKLOADS[name];
+  if (workload !== undefined) return workload;
+  throw new Error(`there is no workload ${name}; there are: ${Object.keys(WORKLOADS).join(', ')}`);
+}
+
+export function sharedNames({ shared }: Workload): string[] {
+  return Array.from({ length: shared }, (_, index) => `stream-${index}`);
+}
+
+export function ownedNames({ owned }: Workload): string[] {
+  return Array.from({ length: owned?.streams ?? 0 }, (_, index) => `owned-${index}`);
+}
+
+/** How the store of a workload is opened, by the process that is killed and by the one that checks. */
+export function openOptions({ diskless = false }: Workload, options: OpenOptions): OpenOptions {
+  return diskless ? { ...options, wal: false, diskless: { interval: 5, slotBytes: 64 * 1024 } } : options;
+}
