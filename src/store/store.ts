@@ -256,8 +256,11 @@ export class Store implements AsyncDisposable {
     const { coordinator, writer, shared } = this.#parts;
     const known = this.#streams.get(name);
     if (known !== undefined && writer !== undefined && !shared) return known.stream;
-    const description =
-      writer === undefined ? await coordinator.findStream(name) : (await coordinator.createStream(name, config)).stream;
+    // Looked for first: a store that has stopped takes no commands, and its streams can still be read.
+    let description = await coordinator.findStream(name);
+    if (description === undefined && writer !== undefined) {
+      description = (await coordinator.createStream(name, config)).stream;
+    }
     if (description === undefined) {
       throw new MillraceError('ERR_MILLRACE_STREAM_NOT_FOUND', `there is no stream ${JSON.stringify(name)}`, {
         details: { stream: name },

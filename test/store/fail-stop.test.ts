@@ -151,6 +151,16 @@ test(
   },
 );
 
+test('a store that stopped opens streams for reading that it had not opened before', { skip }, async (t) => {
+  const { faults, child, folder } = await start(t);
+  await child.call('close');
+  await child.call('open', { dir: folder.dir, wal: SMALL_WAL });
+  faults.arm({ operation: 'write', path: '/manifest/', action: 'EIO' });
+  await assert.rejects(child.call('createStream', 'new'), { code: FAILED });
+  assert.deepEqual(await child.call('values', 'a'), numbered(20));
+  await assert.rejects(child.call('createStream', 'newer'), { code: FAILED });
+});
+
 test('a store that stopped closes, and lets go of its lock', { skip }, async (t) => {
   const subject = await start(t);
   const { faults, child, folder } = subject;
