@@ -54,10 +54,10 @@ export async function killRound(options: RoundOptions): Promise<Death> {
   // The first process may have been killed before it made anything.
   const copied = random.below(3) === 0 && existsSync(dir);
   if (copied) cpSync(dir, copy, { recursive: true });
-  const found = await checkStore(options, dir, expectation);
+  const found = await checkStore(options.workload, dir, expectation);
   reader?.check(found);
   if (!copied) return death;
-  const again = await checkStore(options, copy, expectation);
+  const again = await checkStore(options.workload, copy, expectation);
   assert.deepEqual(again, found, 'recovering twice gives the same');
   rmSync(copy, { recursive: true });
   return death;
@@ -121,8 +121,8 @@ function workUntilKilled(options: RoundOptions): Promise<Death> {
 }
 
 /** Opens the store, holds everything in it against the expectation, and closes it. */
-async function checkStore(
-  { workload }: RoundOptions,
+export async function checkStore(
+  workload: string,
   dir: string,
   expectation: Expectation,
 ): Promise<Map<string, Content>> {

@@ -10,16 +10,17 @@ import { Expectation } from './expectation.ts';
 import { chooseWeapon, type Moment, randomMoment, type Weapon } from './moment.ts';
 import { WORKLOADS, workloadNamed } from './workloads.ts';
 
-/** A store is thrown away after so many kills, so that checking it stays quick. */
-const ROUNDS_PER_STORE = 15;
+const KILLS_PER_STORE = 15;
 /** A store whose births matter, after so many. */
-const ROUNDS_PER_BIRTH = 3;
+const KILLS_PER_BIRTH = 3;
 
 export interface CampaignOptions {
   readonly seed: number;
   readonly seconds: number;
   /** At most so many kills. Default no limit. */
   readonly kills?: number;
+  /** Default 15: a store is thrown away after so many, so that checking it stays quick. */
+  readonly killsPerStore?: number;
   /** Names of workloads, which take turns store by store. Default all. */
   readonly workloads?: readonly string[];
   /** Before and after one file operation after the other, from this one on. Default: at random moments. */
@@ -50,7 +51,11 @@ function* everyMoment(first: number): Generator<Moment> {
 /** Rejects with what is wrong, the store's directory in the message. */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignFigures> {
   const { seed, seconds, kills: most = Infinity, power, progress, every } = options;
-  const { workloads = Object.keys(WORKLOADS), weapon = chooseWeapon().weapon } = options;
+  const {
+    workloads = Object.keys(WORKLOADS),
+    weapon = chooseWeapon().weapon,
+    killsPerStore = KILLS_PER_STORE,
+  } = options;
   await loadChecksum();
   const random = new SeededRandom(seed);
   const end = performance.now() + 1_000 * seconds;
@@ -64,7 +69,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignFig
     const dir = join(disk?.path ?? directory.path, `store-${number}`);
     const expectation = new Expectation(workloadNamed(workload));
     const { records } = figures;
-    const rounds = workloadNamed(workload).births === true ? ROUNDS_PER_BIRTH : ROUNDS_PER_STORE;
+    const rounds = workloadNamed(workload).births === true ? KILLS_PER_BIRTH : killsPerStore;
     for (let round = 0; round < rounds && !isDone(); round += 1) {
       const next = every === undefined ? undefined : sweeps.get(workload)?.next();
       const moment: Moment = next === undefined || next.done === true ? randomMoment(random, weapon) : next.value;

@@ -36,7 +36,7 @@ export class Expectation {
   }
 
   add(report: Report): void {
-    if (report.type === 'open') return;
+    if (report.type === 'open' || report.type === 'survived') return;
     if (report.type === 'step') {
       this.#owned.get(report.stream)?.begin(report.step);
       return;
@@ -83,6 +83,18 @@ export class Expectation {
     for (const name of this.#shared) found.set(name, await this.#checkShared(store, name));
     for (const [name, owned] of this.#owned) found.set(name, await owned.check(store, name));
     return found;
+  }
+
+  /** Holds what a process could read when it had stopped, before its end, against what it was told by then. */
+  checkSeen(seen: ReadonlyMap<string, Content>): void {
+    for (const name of this.#shared) {
+      const { values, trimming } = this.#stream(name);
+      const content = new Map((seen.get(name) ?? []).map(({ offset, value }) => [offset, value]));
+      for (const [offset, value] of values) {
+        if (offset >= trimming) assert.equal(content.get(offset), value, `${name}: ${offset} cannot be read`);
+      }
+    }
+    for (const [name, owned] of this.#owned) owned.checkSeen(name, seen.get(name) ?? []);
   }
 
   async #checkShared(store: Store, name: string): Promise<Content> {

@@ -2,18 +2,35 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { runCampaign } from './campaign.ts';
+import { type FileSystemName, whyNoCuttableDisk } from './cuttable-disk.ts';
+import { chooseWeapon } from './moment.ts';
+import { WORKLOADS } from './workloads.ts';
 
-/** Enough for every kind of moment; `npm run test:kill` goes on for longer. */
-const KILLS = 24;
+/** Two of every workload; `npm run test:kill` goes on for longer. */
+const KILLS_PER_STORE = 2;
+const KILLS: number = KILLS_PER_STORE * Object.keys(WORKLOADS).length;
 const SECONDS = 18;
+const CUTS = 3;
 
-test('a process killed at any moment loses nothing that it was told is durable', { timeout: 120_000 }, async () => {
+test('a process killed at any moment loses nothing that it was told is durable', { timeout: 120_000 }, async (t) => {
+  const { weapon, reason } = chooseWeapon();
+  if (reason !== undefined) t.diagnostic(reason);
   const descriptors = countDescriptors();
-  const { kills, records } = await runCampaign({ seed: 20_260_101, seconds: SECONDS, kills: KILLS });
+  const options = { seed: 20_260_101, seconds: SECONDS, kills: KILLS, killsPerStore: KILLS_PER_STORE, weapon };
+  const { kills, records } = await runCampaign(options);
   assert.ok(kills >= 3, `${kills} kills`);
   assert.ok(records > 0);
   assert.ok(countDescriptors() <= descriptors + 3, 'opening after a kill leaves no descriptor behind');
 });
+
+for (const power of ['ext4', 'xfs'] satisfies FileSystemName[]) {
+  const skip = whyNoCuttableDisk(power) ?? false;
+  test(`a power cut on ${power} loses nothing that was told before it`, { skip, timeout: 120_000 }, async () => {
+    const options = { seed: 20_260_102, seconds: 10, kills: CUTS, killsPerStore: 1, power };
+    const { kills } = await runCampaign(options);
+    assert.ok(kills > 0);
+  });
+}
 
 function countDescriptors(): number {
   return process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0;

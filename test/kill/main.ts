@@ -7,11 +7,17 @@
  *     --workload <name>     only this one; default all, in turn
  *     --every [--from <n>]  before and after one file operation after the other; default at random moments
  *     --power ext4|xfs      the store is on a disk of its own, whose power is cut at each kill
+ *     --faults              nobody is killed: one file operation after the other fails
+ *     --probe               with --power: no store, but what the system's own answers are worth around a power cut
  */
 import { parseArgs } from 'node:util';
+import { SeededRandom } from '../../src/base/random.ts';
+import { whyNoShim } from '../support/fault-shim.ts';
 import { type CampaignFigures, runCampaign } from './campaign.ts';
 import { type FileSystemName, whyNoCuttableDisk } from './cuttable-disk.ts';
+import { type FaultFigures, runFaultCampaign } from './fault-campaign.ts';
 import { chooseWeapon } from './moment.ts';
+import { probeSync, WAYS } from './sync-probe.ts';
 import { workloadNamed } from './workloads.ts';
 
 const { values } = parseArgs({
@@ -23,6 +29,8 @@ const { values } = parseArgs({
     every: { type: 'boolean', default: false },
     from: { type: 'string', default: '1' },
     power: { type: 'string' },
+    faults: { type: 'boolean', default: false },
+    probe: { type: 'boolean', default: false },
   },
 });
 const { power, workload } = values;
@@ -33,11 +41,47 @@ const { weapon, reason } = chooseWeapon();
 if (reason !== undefined) console.log(reason);
 if (values.every && weapon === 'clock') throw new Error(`--every: ${reason}`);
 const unable = power === undefined ? undefined : whyNoCuttableDisk(power);
-if (unable === undefined) await run(power);
-else console.log(`no power is cut: ${unable}`);
+if (unable !== undefined) console.log(`skipped, for no power can be cut here: ${unable}`);
+else if (values.probe) await probe(power);
+else if (values.faults) await fail();
+else await run(power);
 
 function isFileSystem(name: string): name is FileSystemName {
   return name === 'ext4' || name === 'xfs';
+}
+
+async function fail(): Promise<void> {
+  const unable = whyNoShim();
+  if (unable !== undefined) {
+    console.log(`skipped, for no operation can be failed here: ${unable}`);
+    return;
+  }
+  const seed = Number(values.seed ?? 1);
+  const told = ({ faults, stopped, records, operation }: FaultFigures): string =>
+    `${faults} faults, ${stopped} stores stopped (up to operation ${operation}), ${records} acknowledged records`;
+  const figures = await runFaultCampaign({
+    seed,
+    seconds: Number(values.seconds),
+    faults: Number(values.kills),
+    from: Number(values.from),
+    progress: (reached) => {
+      if (reached.faults % 50 === 0) console.log(told(reached));
+    },
+  });
+  console.log(`${told(figures)}: nothing was tried again, reads went on, all were there`);
+}
+
+async function probe(fileSystem?: FileSystemName): Promise<void> {
+  if (fileSystem === undefined) throw new Error('--probe goes with --power');
+  const cuts = values.kills === 'Infinity' ? 100 : Number(values.kills);
+  for (const way of WAYS) {
+    const random = new SeededRandom(Number(values.seed ?? 1));
+    const { answers, late, lostEarly, lostLate } = await probeSync(fileSystem, way, cuts, random);
+    console.log(
+      `${fileSystem}, ${way}, ${cuts} cuts: ${answers} answers, ${lostEarly} of those before the cut were lost; ` +
+        `${late} came after it had begun, of which ${lostLate} were lost`,
+    );
+  }
 }
 
 async function run(power?: FileSystemName): Promise<void> {

@@ -78,6 +78,12 @@ export class OwnedStream {
     return content;
   }
 
+  checkSeen(name: string, content: Content): void {
+    const values = content.map(({ value }) => value);
+    const isKnown = this.#states.some((state) => isSame(state, { ...state, values }));
+    assert.ok(isKnown, `${name}: what can be read of it is none of what it may be`);
+  }
+
   #describe(found: StreamState): string {
     const text = ({ firstOffset, values, compression, maxAge }: StreamState): string => {
       const names = values.map((value) => value.split(' ', 3).join(' '));

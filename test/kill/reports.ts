@@ -1,6 +1,7 @@
 /** What the process that will be killed tells its parent, a line each: everything in it is durable. */
 import { writeSync } from 'node:fs';
 import type { Step } from './owned-stream.ts';
+import type { Survival } from './survivor.ts';
 
 /** The descriptor that reports go to. */
 export const REPORT_DESCRIPTOR = 3;
@@ -36,7 +37,9 @@ export type Report =
   | ({ readonly type: 'trimmed' } & Trim)
   /** Of a stream that one actor has to itself: `step` may be done from now on, and is done. */
   | { readonly type: 'step'; readonly stream: string; readonly step: Step }
-  | { readonly type: 'done'; readonly stream: string };
+  | { readonly type: 'done'; readonly stream: string }
+  /** The last one, of a process that was to survive. */
+  | Survival;
 
 /** Reports of what is only asked for: it may have happened, whenever the report was made. */
 export function isIntention({ type }: Report): boolean {

@@ -1,0 +1,67 @@
+/** Lets a process survive something, and holds what it says, and the store it leaves, against what was acknowledged. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Content, Expectation } from './expectation.ts';
+import { REPORT_DESCRIPTOR, ReportReader } from './reports.ts';
+import type { Survival, Trial } from './survivor.ts';
+
+const CHILD: string = join(import.meta.dirname, 'survivor.js');
+/** Far above what any of it needs: whoever is still there has hung. */
+const TIMEOUT = 90_000;
+
+export interface SurvivalOptions {
+  readonly trial: Omit<Trial, 'seen' | 'publishFrom'>;
+  readonly scratch: string;
+  readonly expectation: Expectation;
+  readonly environment?: Readonly<Record<string, string>>;
+  /** Arguments of Node itself. */
+  readonly nodeArguments?: readonly string[];
+}
+
+/** Rejects when the process does not survive, hangs, or cannot read what it was told to be durable. */
+export async function survive(options: SurvivalOptions): Promise<Survival> {
+  const { scratch, expectation } = options;
+  const seen = join(scratch, 'seen.json');
+  rmSync(seen, { force: true });
+  const survival = await run({ ...options.trial, publishFrom: expectation.publishFrom(), seen }, options);
+  for (const code of [...survival.errors, survival.append, survival.merge, survival.close]) {
+    assert.doesNotMatch(code, /^uncoded/);
+  }
+  assert.ok(survival.descriptors <= 0, `${survival.descriptors} descriptors are left open`);
+  if (survival.close !== 'not open') {
+    assert.ok(existsSync(seen), 'reads go on');
+    expectation.checkSeen(new Map(JSON.parse(readFileSync(seen, 'utf8')) as [string, Content][]));
+  }
+  return survival;
+}
+
+function run(trial: Trial, { environment, nodeArguments = [], expectation }: SurvivalOptions): Promise<Survival> {
+  const child = spawn(process.execPath, [...nodeArguments, CHILD, JSON.stringify(trial)], {
+    stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
+    env: { ...process.env, ...environment },
+  });
+  let complaints = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    complaints += text;
+  });
+  const timer = setTimeout(() => child.kill('SIGKILL'), TIMEOUT);
+  let survival: Survival | undefined;
+  const reader = new ReportReader();
+  (child.stdio[REPORT_DESCRIPTOR] as Readable).setEncoding('utf8').on('data', (text: string) => {
+    for (const report of reader.push(text)) {
+      if (report.type === 'survived') survival = report;
+      else expectation.add(report);
+    }
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      clearTimeout(timer);
+      if (code === 0 && survival !== undefined) resolve(survival);
+      else reject(new Error(`the process ended with ${code ?? signal ?? 'nothing'}: ${complaints}`));
+    });
+  });
+}
