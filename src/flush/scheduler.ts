@@ -21,6 +21,8 @@ const KEYS_AGE_MAX = 600_000;
 /** A store that cannot be reached is asked again after this, doubling up to the maximum. */
 const RETRY_FIRST = 100;
 const RETRY_MAX = 10_000;
+/** A worker that ends takes only its job with it: a filling is given to so many, one after the other. */
+const WORKERS_MAX = 3;
 
 /** What a filling claims of the publishers of each stream; offsets are those of its frames. */
 export type LocalClaims = ReadonlyMap<number, readonly PublisherClaim[]>;
@@ -109,6 +111,17 @@ export class FlushScheduler {
   }
 
   async #write(lane: FlushLane, slot: SealedSlot, snapshots: FlushJob['snapshots']): Promise<FlushedSegment> {
+    for (let workers = 1; ; workers += 1) {
+      try {
+        return await this.#runJob(lane, slot, snapshots);
+      } catch (error) {
+        if (workers === WORKERS_MAX || !isWorkerEnded(error)) throw error;
+        this.counters.retries += 1;
+      }
+    }
+  }
+
+  async #runJob(lane: FlushLane, slot: SealedSlot, snapshots: FlushJob['snapshots']): Promise<FlushedSegment> {
     // Only a store that may come back is tried again, each time under a new name; a failed disk stops the engine.
     return this.#persist(async () => {
       const objectKey = await this.#takeKey();
@@ -240,6 +253,11 @@ export class FlushScheduler {
 /** Nothing was committed under the key, nor can be: any other conflict says that somebody else wrote. */
 function isReservationEnded(error: unknown): boolean {
   return isMillraceError(error, 'ERR_MILLRACE_CONFLICT') && error.details['reservationEnded'] === true;
+}
+
+/** The worker is gone, by no fault of the disk: whatever it left lies under a name that is never used again. */
+function isWorkerEnded(error: unknown): boolean {
+  return isMillraceError(error, 'ERR_MILLRACE_WORKER_DIED') && error.details['workerEnded'] === true;
 }
 
 /** Offsets of the claims count from the start of the run, like the run's own. */

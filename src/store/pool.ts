@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import { unpackError } from '../errors/millrace-error.ts';
+import { MillraceError, unpackError } from '../errors/millrace-error.ts';
 import type { CompactionRunner, RewriteJob, RewriteResult } from '../compaction/rewrite-job.ts';
 import type { FlushedSegment, FlushJob } from '../flush/flush-job.ts';
 import type { JobAnswer, JobRunner } from '../flush/job-runner.ts';
@@ -41,7 +41,7 @@ export function flushThreads(): number {
 }
 
 function startPool(threads: number, tasksPerThread: number): Piscina {
-  return new Piscina({
+  const pool = new Piscina({
     filename: fileURLToPath(workerFiles.pool),
     execArgv: WORKER_ARGUMENTS,
     name: 'run',
@@ -50,10 +50,19 @@ function startPool(threads: number, tasksPerThread: number): Piscina {
     idleTimeout: IDLE_TIMEOUT,
     concurrentTasksPerWorker: tasksPerThread,
   });
+  // A worker that ends while it has nothing to do: the next job starts another one. Unheard, it would end the process.
+  pool.on('error', () => undefined);
+  return pool;
 }
 
 async function runJob<T>(pool: Piscina, job: FlushJob | RewriteJob): Promise<T> {
-  const answer = (await pool.run(job)) as JobAnswer<T>;
+  let answer: JobAnswer<T>;
+  try {
+    answer = (await pool.run(job)) as JobAnswer<T>;
+  } catch (cause) {
+    const message = `a pool worker ended in the middle of a ${job.type}: ${String(cause)}`;
+    throw new MillraceError('ERR_MILLRACE_WORKER_DIED', message, { details: { workerEnded: true }, cause });
+  }
   if (!answer.ok) throw unpackError(answer.error);
   return answer.value;
 }

@@ -110,6 +110,25 @@ test('a flush in a hurry waits no longer for a coordinator that is out of reach'
   await assert.rejects(scheduler.drain(), { code: 'ERR_MILLRACE_UNAVAILABLE' });
 });
 
+test('a filling whose worker ended is given to another one, under a fresh key, and not for ever', async () => {
+  const ended = new MillraceError('ERR_MILLRACE_WORKER_DIED', 'gone', { details: { workerEnded: true } });
+  for (const deaths of [1, 2, 3]) {
+    let left = deaths;
+    const { scheduler, written, committed, failures } = await start([run], () => {
+      if (left-- > 0) throw ended;
+    });
+    scheduler.add(lane, slot, Promise.resolve());
+    if (deaths === 3) {
+      await assert.rejects(scheduler.drain(), { code: 'ERR_MILLRACE_WORKER_DIED' });
+      assert.deepEqual(failures, [ended]);
+    } else {
+      await scheduler.drain();
+      assert.deepEqual(committed, written.slice(deaths));
+    }
+    assert.equal(new Set(written).size, Math.min(deaths + 1, 3));
+  }
+});
+
 test('a job that failed says why, even where its key cannot be given up', async () => {
   const { scheduler, coordinator, failures } = await start([run], () => {
     throw new MillraceError('ERR_MILLRACE_DISK_FULL', 'no room');

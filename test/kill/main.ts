@@ -8,6 +8,7 @@
  *     --every [--from <n>]  before and after one file operation after the other; default at random moments
  *     --power ext4|xfs      the store is on a disk of its own, whose power is cut at each kill
  *     --faults              nobody is killed: one file operation after the other fails
+ *     --workers             nobody is killed: workers end in the middle of their work; threads are blocked for 10 s
  *     --probe               with --power: no store, but what the system's own answers are worth around a power cut
  */
 import { parseArgs } from 'node:util';
@@ -18,6 +19,7 @@ import { type FileSystemName, whyNoCuttableDisk } from './cuttable-disk.ts';
 import { type FaultFigures, runFaultCampaign } from './fault-campaign.ts';
 import { chooseWeapon } from './moment.ts';
 import { probeSync, WAYS } from './sync-probe.ts';
+import { blockThread, deathsAt, loseWorker } from './worker-campaign.ts';
 import { workloadNamed } from './workloads.ts';
 
 const { values } = parseArgs({
@@ -30,6 +32,7 @@ const { values } = parseArgs({
     from: { type: 'string', default: '1' },
     power: { type: 'string' },
     faults: { type: 'boolean', default: false },
+    workers: { type: 'boolean', default: false },
     probe: { type: 'boolean', default: false },
   },
 });
@@ -44,6 +47,7 @@ const unable = power === undefined ? undefined : whyNoCuttableDisk(power);
 if (unable !== undefined) console.log(`skipped, for no power can be cut here: ${unable}`);
 else if (values.probe) await probe(power);
 else if (values.faults) await fail();
+else if (values.workers) await loseWorkers();
 else await run(power);
 
 function isFileSystem(name: string): name is FileSystemName {
@@ -69,6 +73,24 @@ async function fail(): Promise<void> {
     },
   });
   console.log(`${told(figures)}: nothing was tried again, reads went on, all were there`);
+}
+
+async function loseWorkers(): Promise<void> {
+  const end = performance.now() + 1_000 * Number(values.seconds);
+  let losses = 0;
+  await blockThread(10_000, Number(values.seed ?? 1));
+  for (let call = Number(values.from); performance.now() < end; call += 1) {
+    for (const death of deathsAt(call)) {
+      if (performance.now() >= end) break;
+      const happened = await loseWorker(death, call).catch((cause: unknown) => {
+        throw new Error(JSON.stringify(death), { cause });
+      });
+      if (happened) losses += 1;
+    }
+  }
+  console.log(
+    `a thread was blocked for 10 s, and ${losses} workers ended in the middle of their work: nothing was lost`,
+  );
 }
 
 async function probe(fileSystem?: FileSystemName): Promise<void> {

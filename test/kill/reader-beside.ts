@@ -1,4 +1,4 @@
-/** Reads a store from outside while the process that writes to it is killed: what was read once must be there for good. */
+/** Reads a store from outside while the process that writes to it is killed: what was read once must be there. */
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMillraceError, open, type Store } from '../../src/index.ts';

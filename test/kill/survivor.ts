@@ -6,6 +6,8 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { SeededRandom } from '../../src/base/random.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { isMillraceError, open, type OpenOptions, type Store } from '../../src/index.ts';
+import { type WorkerFiles, workerFiles } from '../../src/thread/worker-files.ts';
+import { type Mortality, MORTALITY } from '../support/mortal.worker.ts';
 import { play, type Task } from './child.ts';
 import type { Content } from './expectation.ts';
 import { report } from './reports.ts';
@@ -101,6 +103,14 @@ async function readAll(store: Store, trial: Trial): Promise<void> {
   writeFileSync(trial.seen, JSON.stringify(seen));
 }
 
+/** Puts a worker that ends in the place of one that does not, where the environment says so. */
+function replaceWorker(): void {
+  const told = process.env[MORTALITY];
+  if (told === undefined) return;
+  const files: Record<keyof WorkerFiles, URL> = workerFiles;
+  files[(JSON.parse(told) as Mortality).worker] = new URL('../support/mortal.worker.js', import.meta.url);
+}
+
 const descriptors = (): number => readdirSync('/proc/self/fd').length;
 
 /** A worker that has ended needs a moment until its last descriptor is closed. */
@@ -115,6 +125,7 @@ async function descriptorsLeft(before: number): Promise<number> {
 if (process.argv[1] === import.meta.filename) {
   await loadChecksum();
   const trial = JSON.parse(process.argv[2] ?? '') as Trial;
+  replaceWorker();
   const { dir, wal } = trial;
   // What the first worker leaves open belongs to the process, not to the store.
   const before = descriptors();

@@ -1,0 +1,91 @@
+/** Ends the workers of stores in the middle of their work, or blocks the thread that they belong to. */
+import assert from 'node:assert/strict';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadChecksum } from '../../src/codec/checksum.ts';
+import { type Mortality, MORTALITY } from '../support/mortal.worker.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { checkStore } from './campaign-round.ts';
+import { Expectation } from './expectation.ts';
+import { survive } from './survival.ts';
+import type { Survival } from './survivor.ts';
+import { workloadNamed } from './workloads.ts';
+
+type Death = Omit<Mortality, 'ended'>;
+
+const ENDS = ['exit', 'throw', 'memory'] as const;
+const WORK = 400;
+/** The heap of every thread of the process, so that running out of it is quick. */
+const HEAP_MIB = 96;
+
+/** Every worker, in every way, at the `call`-th operation of every kind. */
+export function deathsAt(call: number): Death[] {
+  const deaths: Omit<Death, 'end' | 'call'>[] = [
+    { worker: 'wal', operation: 'writeSync' },
+    { worker: 'pool', job: 'flush', operation: 'writeSync' },
+    { worker: 'pool', job: 'flush', operation: 'fdatasyncSync' },
+    { worker: 'pool', job: 'flush', operation: 'renameSync' },
+    { worker: 'pool', job: 'flush', operation: 'fsyncSync' },
+    { worker: 'pool', job: 'rewrite', operation: 'writeSync' },
+    { worker: 'pool', job: 'rewrite', operation: 'renameSync' },
+    { worker: 'pool', job: 'rewrite', operation: 'fsyncSync' },
+  ];
+  const idle: Death = { worker: 'pool', job: 'flush', operation: 'writeSync', end: 'idle', call };
+  return [...deaths.flatMap((death) => ENDS.map((end) => ({ ...death, end, call }))), idle];
+}
+
+/** One process that loses a worker. Resolves with whether it came to that. */
+export async function loseWorker(death: Death, seed: number): Promise<boolean> {
+  await loadChecksum();
+  const directory = temporaryDirectory();
+  const workload = death.job === 'rewrite' ? 'merges' : 'flushes';
+  const dir = join(directory.path, 'store');
+  const expectation = new Expectation(workloadNamed(workload));
+  const mortality: Mortality = { ...death, ended: join(directory.path, 'ended') };
+  const survival = await survive({
+    trial: { dir, workload, seed, wal: { slots: 3, slotBytes: 64 * 1024, flushInterval: 20 }, milliseconds: WORK },
+    scratch: directory.path,
+    expectation,
+    environment: { [MORTALITY]: JSON.stringify(mortality) },
+    nodeArguments: [`--max-old-space-size=${HEAP_MIB}`],
+  });
+  const happened = existsSync(mortality.ended);
+  if (happened) checkLoss(death, survival);
+  else assert.deepEqual(survival.errors, []);
+  await checkStore(workload, dir, expectation);
+  directory.remove();
+  return happened;
+}
+
+const DIED = 'ERR_MILLRACE_WORKER_DIED';
+
+function checkLoss({ worker, job }: Death, { errors, append, merge, close }: Survival): void {
+  if (worker === 'wal') {
+    // Nobody but that worker knows what is durable: the store stops, and says so.
+    assert.deepEqual([errors, append, merge, close], [[DIED], DIED, merge, 'closed']);
+    return;
+  }
+  // A filling is flushed again, by another worker and under another name; a merge says that it failed, for repetition.
+  assert.deepEqual(errors, job === 'flush' ? [] : [DIED]);
+  assert.deepEqual([append, merge, close], ['appended', 'merged', 'closed']);
+}
+
+/** One process whose thread is blocked for so long, in milliseconds: longer than the leases of its merges. */
+export async function blockThread(milliseconds: number, seed: number): Promise<Survival> {
+  await loadChecksum();
+  const directory = temporaryDirectory();
+  const dir = join(directory.path, 'store');
+  const workload = 'everything';
+  const expectation = new Expectation(workloadNamed(workload));
+  const compaction = { deleteGrace: 50, lease: milliseconds / 5, heartbeat: milliseconds / 20 };
+  const survival = await survive({
+    trial: { dir, workload, seed, wal: {}, milliseconds: WORK, blocked: milliseconds, options: { compaction } },
+    scratch: directory.path,
+    expectation,
+  });
+  for (const error of survival.errors) assert.match(error, /LEASE_LOST|CONFLICT/);
+  assert.deepEqual([survival.append, survival.merge, survival.close], ['appended', 'merged', 'closed']);
+  await checkStore(workload, dir, expectation);
+  rmSync(directory.path, { recursive: true });
+  return survival;
+}
