@@ -25,14 +25,16 @@ export interface Kept {
 export class BoundedAppender {
   readonly #openStream: () => Promise<AppendTarget>;
   #stream: Promise<AppendTarget> | undefined;
+  readonly #inFlightBytesMax: number;
   readonly #settled = new Signal();
   #inFlightBytes = 0;
   #failure: { readonly error: unknown } | undefined;
   #kept: Kept = { records: 0, bytes: 0, firstOffset: undefined, nextOffset: undefined };
 
   /** `openStream` is called for the first records: without any, no stream is made. */
-  constructor(openStream: () => Promise<AppendTarget>) {
+  constructor(openStream: () => Promise<AppendTarget>, inFlightBytesMax: number = IN_FLIGHT_BYTES_MAX) {
     this.#openStream = openStream;
+    this.#inFlightBytesMax = inFlightBytesMax;
   }
 
   /** What was acknowledged so far. */
@@ -50,7 +52,7 @@ export class BoundedAppender {
       this.#inFlightBytes -= weight;
       this.#settled.notify();
     });
-    await this.#until(IN_FLIGHT_BYTES_MAX);
+    await this.#until(this.#inFlightBytesMax);
   }
 
   /** Resolves when everything appended is durable; rejects with the first failure. */

@@ -12,6 +12,7 @@ import { objectsCommand } from './objects.ts';
 import { offsetsCommand } from './offsets.ts';
 import { readCommand } from './read.ts';
 import { recoverCommand } from './recover.ts';
+import { serveCommand } from './serve.ts';
 import { trimCommand } from './trim.ts';
 import { verifyCommand } from './verify.ts';
 import { packageVersion } from './version.ts';
@@ -21,7 +22,7 @@ Exit codes: 0 ok, 1 failed or damage found, 2 wrong usage.
 Errors are one line on standard error, "millrace: CODE: message"; an object
 with --json.
 
-ingest, configure, trim, recover, compact, gc and load need the store for
+ingest, configure, trim, recover, compact, gc, load and serve need the store for
 themselves, as does offsets with --set or --delete; compact --pause and
 --resume, and gc --dry-run, do not. The others change nothing and work beside a
 process that has it open, on what is in segments: a writer moves records there
@@ -59,6 +60,7 @@ function buildProgram(): Command {
     objectsCommand(),
     dumpCommand(),
     loadCommand(),
+    serveCommand(),
   ];
   for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
   return program;

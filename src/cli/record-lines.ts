@@ -26,11 +26,14 @@ export function valueLinesOf(batch: RecordBatch): Buffer {
 /** Every record as a JSON object on a line. Put together by hand: half the time of `JSON.stringify` on an object. */
 export function jsonLinesOf(batch: RecordBatch): string {
   let lines = '';
-  for (let index = 0; index < batch.length; index += 1) {
-    const place = `"offset":${batch.offset(index)},"timestamp":${batch.timestamp(index)}`;
-    lines += `{${place},"key":${jsonOf(batch.key(index))},"value":${jsonOf(batch.value(index))}}\n`;
-  }
+  for (let index = 0; index < batch.length; index += 1) lines += `${jsonRecordOf(batch, index)}\n`;
   return lines;
+}
+
+/** Record `index` of the batch as a JSON object. */
+export function jsonRecordOf(batch: RecordBatch, index: number): string {
+  const place = `"offset":${batch.offset(index)},"timestamp":${batch.timestamp(index)}`;
+  return `{${place},"key":${jsonOf(batch.key(index))},"value":${jsonOf(batch.value(index))}}`;
 }
 
 /** Bytes that are no text become `{"base64":"..."}`. */

@@ -34,6 +34,10 @@ export const ERROR_CODES = {
   ERR_MILLRACE_READ_ONLY: { kind: 'invalid', retryable: false },
   /** The store's mode or a backend does not offer the operation. */
   ERR_MILLRACE_UNSUPPORTED: { kind: 'invalid', retryable: false },
+  /** An HTTP request that the server does not take: its path, method, media type, host, origin or size. */
+  ERR_MILLRACE_BAD_REQUEST: { kind: 'invalid', retryable: false },
+  /** An HTTP request does not carry the token that the server asks for. */
+  ERR_MILLRACE_UNAUTHORIZED: { kind: 'invalid', retryable: false },
   /** The stream does not exist, or was deleted. */
   ERR_MILLRACE_STREAM_NOT_FOUND: { kind: 'not-found', retryable: false },
   /** An object that the coordinator names is not in the object store. */
@@ -46,6 +50,8 @@ export const ERROR_CODES = {
   ERR_MILLRACE_QUEUE_FULL: { kind: 'limit', retryable: true },
   /** A stream has reached its number of references or publishers. */
   ERR_MILLRACE_TOO_MANY_REFERENCES: { kind: 'limit', retryable: false },
+  /** An HTTP server has as many requests of a kind under way as it takes at once. */
+  ERR_MILLRACE_TOO_MANY_REQUESTS: { kind: 'limit', retryable: true },
   /** The store was closed. */
   ERR_MILLRACE_CLOSED: { kind: 'closed', retryable: false },
   /** The caller's `AbortSignal` ended the operation. */

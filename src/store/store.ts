@@ -74,6 +74,16 @@ export class Store implements AsyncDisposable {
     return stream;
   }
 
+  /** The stream of that name, as it is; `undefined` when there is none. */
+  async findStream(name: string): Promise<Stream | undefined> {
+    this.#check();
+    checkStreamName(name);
+    return this.#inTurn(name, async () => {
+      if ((await this.#parts.coordinator.findStream(name)) === undefined) return undefined;
+      return this.#open(name, configOf({}));
+    });
+  }
+
   /** All streams, by name. */
   async streams(): Promise<StreamDescription[]> {
     this.#check();

@@ -18,6 +18,7 @@ const COMMANDS = [
   'compact',
   'dump',
   'load',
+  'serve',
 ] as const;
 const MANIFEST = join(import.meta.dirname, '..', '..', '..', 'package.json');
 

@@ -1,0 +1,93 @@
+/** Appends batches of one request, as a publisher or not, and keeps account of where the records went. */
+import type { AppendTarget } from '../cli/bounded-appender.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
+import type { PublishedInput, Publisher } from '../stream/publisher.ts';
+import { isBareValue, type RecordInput } from '../record/record-input.ts';
+import type { Stream } from '../stream/stream.ts';
+
+/** Records with consecutive offsets. */
+export interface OffsetRange {
+  readonly firstOffset: number;
+  records: number;
+}
+
+/** Other writers of the stream may come in between again and again; the answer stays small all the same. */
+const RANGES_MAX = 1_000;
+
+export interface PublisherPosition {
+  readonly publisher: Publisher;
+  /** Id of the first record; each later one has the next. */
+  readonly firstPublishingId: number;
+}
+
+export class AppendTally implements AppendTarget {
+  readonly #stream: Stream;
+  readonly #publisher: Publisher | undefined;
+  #nextPublishingId: number;
+  /** Id behind the last record that is durable. */
+  #settledPublishingId: number;
+  #failure: { readonly error: unknown } | undefined;
+  readonly #ranges: OffsetRange[] = [];
+  #ranged = true;
+  #records = 0;
+  #duplicates = 0;
+
+  constructor(stream: Stream, position?: PublisherPosition) {
+    this.#stream = stream;
+    this.#publisher = position?.publisher;
+    this.#nextPublishingId = position?.firstPublishingId ?? 0;
+    this.#settledPublishingId = this.#nextPublishingId;
+  }
+
+  /** Nothing is appended behind records that were refused: what is kept is a prefix, but for what was on its way. */
+  async appendMany(records: readonly RecordInput[]): Promise<number> {
+    if (this.#failure !== undefined) throw this.#failure.error;
+    try {
+      return await this.#append(records);
+    } catch (error) {
+      this.#failure = { error };
+      throw error;
+    }
+  }
+
+  async #append(records: readonly RecordInput[]): Promise<number> {
+    if (this.#publisher === undefined) {
+      const firstOffset = await this.#stream.appendMany(records);
+      this.#add(firstOffset, records.length);
+      return firstOffset;
+    }
+    const published = await this.#publisher.appendMany(records.map((record) => this.#withId(record)));
+    for (const { offset, duplicate } of published) {
+      if (duplicate) this.#duplicates += 1;
+      else this.#add(offset ?? 0, 1);
+    }
+    this.#settledPublishingId += published.length;
+    return 0;
+  }
+
+  /** What is durable by now. `ranges` is left out when there are too many. */
+  summary(): Record<string, unknown> {
+    return {
+      records: this.#records,
+      duplicates: this.#duplicates,
+      ...(this.#ranged ? { ranges: this.#ranges } : {}),
+      ...(this.#publisher === undefined ? {} : { nextPublishingId: this.#settledPublishingId }),
+    };
+  }
+
+  #withId(record: RecordInput): PublishedInput {
+    const publishingId = this.#nextPublishingId++;
+    if (!Number.isSafeInteger(publishingId)) {
+      throw new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', 'publishing ids end at 2^53 - 1');
+    }
+    return isBareValue(record) ? { publishingId, value: record } : { ...record, publishingId };
+  }
+
+  #add(firstOffset: number, records: number): void {
+    this.#records += records;
+    const last = this.#ranges.at(-1);
+    if (last !== undefined && last.firstOffset + last.records === firstOffset) last.records += records;
+    else if (this.#ranges.length < RANGES_MAX) this.#ranges.push({ firstOffset, records });
+    else this.#ranged = false;
+  }
+}

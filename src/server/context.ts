@@ -1,0 +1,25 @@
+/** What all requests of a server share. */
+import type { Store } from '../store/store.ts';
+import type { Stream } from '../stream/stream.ts';
+import type { RequestMetrics } from './request-metrics.ts';
+import { HttpError } from './problem.ts';
+import type { ServerSettings } from './options.ts';
+
+export interface ServerContext {
+  readonly store: Store;
+  readonly settings: ServerSettings;
+  readonly metrics: RequestMetrics;
+  /** Aborted when the server is about to close. */
+  readonly stopping: AbortSignal;
+}
+
+/** The stream of that name. Throws `ERR_MILLRACE_STREAM_NOT_FOUND` instead of making one. */
+export async function streamOf(store: Store, name: string): Promise<Stream> {
+  const stream = await store.findStream(name);
+  if (stream !== undefined) return stream;
+  throw new HttpError(
+    404,
+    'ERR_MILLRACE_STREAM_NOT_FOUND',
+    `there is no stream ${JSON.stringify(name)}: PUT /v1/streams/{stream} makes one`,
+  );
+}
