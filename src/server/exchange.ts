@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ServerContext } from './context.ts';
 import { badRequest } from './problem.ts';
-import type { Match } from './router.ts';
 
 const JSON_MEDIA_TYPE = 'application/json';
 const WHOLE = /^\d{1,16}$/;
@@ -33,7 +32,7 @@ export class Exchange {
     request: IncomingMessage,
     response: ServerResponse,
     context: ServerContext,
-    { route, parameters }: Match,
+    parameters: Readonly<Record<string, string>>,
     query: URLSearchParams,
   ) {
     this.request = request;
@@ -41,11 +40,6 @@ export class Exchange {
     this.context = context;
     this.parameters = parameters;
     this.#query = query;
-    for (const name of query.keys()) {
-      if (route.query.includes(name)) continue;
-      const known = route.query.length === 0 ? 'it takes none' : `it takes ${route.query.join(', ')}`;
-      throw badRequest(400, `there is no query parameter ${JSON.stringify(name)} here: ${known}`);
-    }
   }
 
   /** Aborted when the client goes. */

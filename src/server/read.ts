@@ -19,7 +19,7 @@ const HEADER_KEY_BYTES_MAX = 2_048;
 const PLACES: ReadonlySet<string> = new Set(['first', 'last', 'next']);
 const WHOLE = /^\d{1,16}$/;
 
-/** `GET /v1/streams/{stream}/records`. The first batch is read before the answer begins, so that errors have a status. */
+/** `GET /v1/streams/{stream}/records`. The first batch is read before the answer begins: so errors have a status. */
 export async function readRange(exchange: Exchange): Promise<void> {
   const stream = await streamOf(exchange.context.store, exchange.parameter('stream'));
   const limit = exchange.queryNumber('limit', LIMIT_DEFAULT, 0, Number.MAX_SAFE_INTEGER);

@@ -9,7 +9,7 @@ import { Access, isLoopback } from './access.ts';
 import type { ServerContext } from './context.ts';
 import { ClientGone, Exchange, SAFE_HEADERS } from './exchange.ts';
 import { type ServeOptions, serverSettings, type ServerSettings } from './options.ts';
-import { PROBLEM_MEDIA_TYPE, problemOf } from './problem.ts';
+import { badRequest, PROBLEM_MEDIA_TYPE, problemOf } from './problem.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { type Match, Router } from './router.ts';
 import { ROUTES } from './routes.ts';
@@ -173,8 +173,9 @@ class Handler {
       const match = this.#router.match(request.method, path);
       operation = match.route.operation;
       this.#admit(request, match);
-      const exchange = new Exchange(request, response, this.#context, match, new URLSearchParams(query));
-      await match.route.handle(exchange);
+      const given = new URLSearchParams(query);
+      checkQuery(given, match.route.query);
+      await match.route.handle(new Exchange(request, response, this.#context, match.parameters, given));
     } catch (error) {
       this.#fail(request, response, error);
     } finally {
@@ -216,6 +217,15 @@ function discardRest(request: IncomingMessage): void {
   request.once('close', () => {
     clearTimeout(timer);
   });
+}
+
+/** A misspelt parameter must not be passed over in silence. */
+function checkQuery(given: URLSearchParams, known: readonly string[]): void {
+  for (const name of given.keys()) {
+    if (known.includes(name)) continue;
+    const hint = known.length === 0 ? 'it takes none' : `it takes ${known.join(', ')}`;
+    throw badRequest(400, `there is no query parameter ${JSON.stringify(name)} here: ${hint}`);
+  }
 }
 
 function split(url: string): [string, string] {
