@@ -26,58 +26,77 @@ export function scenarioText({ scenario, variants }: HeatDeathResult): string {
 export function heatDeathPage(result: HeatDeathResult): string {
   const [all] = result.variants;
   if (all === undefined) return '';
-  return htmlPage('The heat death of a stream, averted', [
-    `<p>${escape(scenarioText(result))} Were every commit written, and counted by retention, they would push the ` +
-      'user data out within a minute.</p>',
-    `<p>To repeat it: <code>${escape(result.command)}</code>, in a checkout of the same version.</p>`,
-    '<h2>What has to hold</h2>',
-    htmlTable(
-      ['', 'found', ''],
-      promisesOf(all).map(({ text, value, kept }) => [text, value, kept ? 'holds' : 'broken']),
-    ),
-    '<h2>What each measure buys</h2>',
-    htmlTable(
-      ['measure', 'what', 'with it', 'without'],
-      measuresOf(result.variants, result.scenario).map((row) => [
-        row.measure,
-        row.what,
-        amount(row.with, row.unit),
-        amount(row.without, row.unit),
-      ]),
-    ),
-    '<h2>MiB stored, all on</h2>',
-    plot('MiB stored, with everything on', all, [
-      ['user data', ({ keptUserBytes }) => keptUserBytes / MEBIBYTE],
-      ['tracking', ({ trackingBytes }) => trackingBytes / MEBIBYTE],
-    ]),
-    '<h2>Percent of tracking in what is stored, all on</h2>',
-    plot('percent of tracking in what is stored', all, [
-      ['tracking', (sample) => 100 * storedShare(sample)],
-      ['budget', () => 100 * all.settings.tracking.budget],
-    ]),
-    ...result.variants.slice(1).flatMap((variant) => [
-      `<h2>MiB stored, ${escape(variant.variant.name)}</h2>`,
-      `<p>${escape(variant.variant.text)}</p>`,
-      plot(`MiB stored: ${variant.variant.name}`, variant, [
-        ['user data', ({ keptUserBytes }) => keptUserBytes / MEBIBYTE],
-        ['tracking', ({ trackingBytes }) => trackingBytes / MEBIBYTE],
-        ['user data if all bytes counted', ({ keptIfAllCounted }) => keptIfAllCounted / MEBIBYTE],
-        ['kept for tracking alone', ({ heldBytes }) => heldBytes / MEBIBYTE],
-      ]),
-    ]),
-  ]);
+  return htmlPage(
+    'The heat death of a stream, averted',
+    [
+      `<p>${escape(scenarioText(result))} Were every commit written, and counted by retention, they would push the ` +
+        'user data out within a minute.</p>',
+      `<p>To repeat it: <code>${escape(result.command)}</code>, in a checkout of the same version.</p>`,
+      '<h2>What has to hold</h2>',
+      htmlTable(
+        ['promise', 'found', 'verdict'],
+        promisesOf(all).map(({ text, value, kept }) => [text, value, kept ? 'holds' : 'broken']),
+      ),
+      '<h2>What each measure buys</h2>',
+      htmlTable(
+        ['measure', 'with it', 'without'],
+        measuresOf(result.variants, result.scenario).map((row) => [
+          `${row.measure}: ${row.what}`,
+          amount(row.with, row.unit),
+          amount(row.without, row.unit),
+        ]),
+      ),
+      '<h2>With every measure</h2>',
+      '<p>User data fills the retention and stays there. A young stream is mostly tracking, until its first segments are ' +
+        'compacted.</p>',
+      '<div class="plots">',
+      plot('MiB stored', all, [USER_DATA, TRACKING]),
+      plot('tracking, percent of what is stored', all, [['tracking', (sample) => 100 * storedShare(sample)]], {
+        name: 'budget',
+        value: 100 * all.settings.tracking.budget,
+      }),
+      '</div>',
+      '<h2>Without one of them</h2>',
+      '<p>Each for as long as it takes to see the difference.</p>',
+      '<div class="plots">',
+      ...result.variants
+        .slice(1)
+        .map((variant) =>
+          plot(`${variant.variant.name}: ${variant.variant.text}; MiB stored`, variant, [
+            USER_DATA,
+            TRACKING,
+            ['user data if all bytes counted', ({ keptIfAllCounted }) => keptIfAllCounted / MEBIBYTE],
+            ['kept for tracking alone', ({ heldBytes }) => heldBytes / MEBIBYTE],
+          ]),
+        ),
+      '</div>',
+    ],
+    NARROW,
+  );
 }
+
+type PlottedLine = readonly [string, (sample: Sample) => number];
+
+const USER_DATA: PlottedLine = ['user data', ({ keptUserBytes }) => keptUserBytes / MEBIBYTE];
+const TRACKING: PlottedLine = ['tracking', ({ trackingBytes }) => trackingBytes / MEBIBYTE];
+/** Names of rows are sentences here: on a phone they take several lines, so that the figures beside them are seen. */
+const NARROW = '@media (max-width: 40rem) { tbody th { white-space: normal; } th, td { padding: 0.2rem 0.3rem; } }';
 
 function plot(
   title: string,
   { samples }: VariantResult,
-  lines: readonly [string, (sample: Sample) => number][],
+  lines: readonly PlottedLine[],
+  limit?: { readonly name: string; readonly value: number },
 ): string {
+  const last = samples.at(-1)?.hours ?? 0;
+  const [unit, hours] =
+    last < 1 ? (['minutes', 1 / 60] as const) : last < 48 ? (['hours', 1] as const) : (['days', 24] as const);
   return linePlot({
     title,
-    note: 'over days',
-    x: samples.map(({ hours }) => hours / 24),
+    note: `over ${unit}`,
+    x: samples.map((sample) => sample.hours / hours),
     lines: lines.map(([name, of]) => ({ name, values: samples.map(of) })),
+    ...(limit === undefined ? {} : { limit }),
   });
 }
 
