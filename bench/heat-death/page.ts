@@ -47,8 +47,8 @@ export function heatDeathPage(result: HeatDeathResult): string {
         ]),
       ),
       '<h2>With every measure</h2>',
-      '<p>User data fills the retention and stays there. A young stream is mostly tracking, until its first segments are ' +
-        'compacted.</p>',
+      '<p>User data fills the retention and stays there. A young stream is mostly tracking, until its first segments ' +
+        'are compacted.</p>',
       '<div class="plots">',
       plot('MiB stored', all, [USER_DATA, TRACKING]),
       plot('tracking, percent of what is stored', all, [['tracking', (sample) => 100 * storedShare(sample)]], {
