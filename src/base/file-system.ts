@@ -54,6 +54,10 @@ export interface FileStat {
 
 /** Directory and file operations. Errors are the system's, with `code`. */
 export interface FileSystem {
+  /**
+   * Does not follow a symbolic link in the last component, where the system can refuse it (ELOOP): whoever can plant
+   * one in a store could otherwise make millrace read or overwrite files elsewhere.
+   */
   openSync(path: string, mode: OpenMode): FileHandle;
   /** As `openSync`, off the calling thread. */
   open(path: string, mode: OpenMode): Promise<FileHandle>;

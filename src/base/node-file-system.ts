@@ -36,6 +36,7 @@ const NEW_FILE_MODE = 0o644;
 
 function flagsOf(mode: OpenMode): number {
   let flags = mode.access === 'read' ? constants.O_RDONLY : constants.O_RDWR;
+  flags |= constants.O_NOFOLLOW ?? 0;
   if (mode.access === 'create') flags |= constants.O_CREAT | constants.O_EXCL;
   if (mode.direct === true) flags |= constants.O_DIRECT ?? 0;
   if (mode.dataSync === true) flags |= constants.O_DSYNC ?? constants.O_SYNC ?? 0;

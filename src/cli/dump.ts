@@ -1,4 +1,5 @@
 /** `millrace dump`: what a file of a store holds, for people and for programs. */
+import { realpathSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { Command } from 'commander';
 import { viewOf } from '../base/bytes.ts';
@@ -45,7 +46,7 @@ export function dumpCommand(): Command {
 
 async function dump(path: string, options: DumpOptions, json: boolean): Promise<void> {
   await loadChecksum();
-  const input = openInput(new NodeFileSystem(), resolve(path), path);
+  const input = openInput(new NodeFileSystem(), followed(resolve(path)), path);
   try {
     const dumper = await recognize(input);
     const found = await dumper.dump(input, options);
@@ -54,6 +55,16 @@ async function dump(path: string, options: DumpOptions, json: boolean): Promise<
     else await printText(path, dumper.kind, found);
   } finally {
     input.close();
+  }
+}
+
+/** Whoever names a link means what it leads to. */
+function followed(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // What is wrong with the path is told by who opens it.
+    return path;
   }
 }
 

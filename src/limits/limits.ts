@@ -45,6 +45,9 @@ export const SEGMENT_CHUNKS_MAX: number = 2 ** 22;
 /** No segment or object is larger: checked before a footer's claims are believed. */
 export const OBJECT_BYTES_MAX: number = 64 * GIB;
 
+/** Keys of one reservation: enough for any writer, and few enough for one answer of a coordinator. */
+export const RESERVATION_COUNT_MAX = 100_000;
+
 /**
  * Without a WAL: how many objects are under way, how large they get, and how long one waits for more (milliseconds).
  */

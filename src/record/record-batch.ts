@@ -181,10 +181,17 @@ class RecordDecoder {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const frames: { header: FrameHeader; at: number }[] = [];
     let capacity = 0;
+    let end = -Infinity;
     walkFrames(view, 0, bytes.byteLength, this.#corrupt, (header, at) => {
       frames.push({ header, at });
       capacity += header.recordCount;
-      if (header.offsetSpan > 0) this.nextOffset = origin.baseOffset + header.firstOffset + header.offsetSpan;
+      if (header.offsetSpan === 0) return;
+      const first = origin.baseOffset + header.firstOffset;
+      // Looking a record up, and going on behind a batch, rely on it.
+      if (first < end) throw this.#corrupt(`a frame from offset ${first} behind one up to ${end}`, at);
+      end = first + header.offsetSpan;
+      if (!Number.isSafeInteger(end)) throw this.#corrupt('offset out of range', at);
+      this.nextOffset = end;
     });
     this.index = {
       bytes: Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength),

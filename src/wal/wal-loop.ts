@@ -2,6 +2,7 @@
  * The life of the WAL worker: write what is closed, else sleep until the doorbell rings. It blocks on purpose: a commit
  * through the thread pool of libuv costs 70-120 us more than a blocking call.
  */
+import type { FileSystem } from '../base/file-system.ts';
 import { NodeFileSystem } from '../base/node-file-system.ts';
 import { loadChecksum } from '../codec/checksum.ts';
 import { packError } from '../errors/millrace-error.ts';
@@ -19,9 +20,13 @@ export interface WalPort {
 }
 
 /** Runs until it is told to stop, or something fails. */
-export async function runWal(data: WalWorkerData, port: WalPort): Promise<void> {
+export async function runWal(
+  data: WalWorkerData,
+  port: WalPort,
+  fileSystem: FileSystem = new NodeFileSystem(),
+): Promise<void> {
   await loadChecksum();
-  const writer = new WalWriter({ fileSystem: new NodeFileSystem(), directory: data.directory });
+  const writer = new WalWriter({ fileSystem, directory: data.directory });
   try {
     for (const lane of data.lanes) port.send({ type: 'ready', mode: writer.addLane(lane).mode });
     serve(writer, new Doorbell(data.doorbell), port);

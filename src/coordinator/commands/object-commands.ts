@@ -1,4 +1,5 @@
 import { MillraceError } from '../../errors/millrace-error.ts';
+import { RESERVATION_COUNT_MAX } from '../../limits/limits.ts';
 import type { CoordinatorTimes, Expired, FlushedSlot, ObjectCommit, Reservation } from '../coordinator.ts';
 import { formatObjectKey } from '../object-key.ts';
 import type { StateEvent } from '../state/event.ts';
@@ -6,9 +7,6 @@ import type { ObjectRow } from '../state/rows.ts';
 import type { State } from '../state/state.ts';
 import { checkInteger } from './checks.ts';
 import { conflict, decide, type Decision } from './decision.ts';
-
-/** Keys of one reservation: enough for any writer, and few enough for one block of the manifest. */
-const RESERVATION_COUNT_MAX = 100_000;
 
 export function reserveObjects(
   state: State,

@@ -17,6 +17,18 @@ export const unsigned: Codec<number> = {
   read: (reader) => reader.unsigned(),
 };
 
+/** A varint within [`least`, `most`]. */
+export function between(least: number, most: number): Codec<number> {
+  return {
+    write: (writer, value) => writer.unsigned(value),
+    read: (reader) => {
+      const value = reader.unsigned();
+      if (value < least || value > most) throw new PayloadError(`${value} is not within ${least} and ${most}`);
+      return value;
+    },
+  };
+}
+
 /** A varint with a sign. */
 export const signed: Codec<number> = {
   write: (writer, value) => writer.signed(value),

@@ -1,4 +1,5 @@
 /** Events as the log's blocks hold them. Tags are never reused; a new event is a new tag and a new version. */
+import { RESERVATION_COUNT_MAX } from '../../limits/limits.ts';
 import { JOB_KINDS } from '../job.ts';
 import type {
   ConsumerOffset,
@@ -8,8 +9,18 @@ import type {
   RunKey,
   StateEvent,
 } from '../state/event.ts';
-import { boolean, checksum, choice, fields, list, optional, unsigned, variants, type Codec } from './codec.ts';
-import { commitRun, flushedSlot, label, reference, streamConfig, streamName, truncation } from './shared-codecs.ts';
+import { between, boolean, checksum, choice, fields, list, optional, unsigned, variants, type Codec } from './codec.ts';
+import {
+  commitRun,
+  flushedSlot,
+  label,
+  nonce,
+  ordinal,
+  reference,
+  streamConfig,
+  streamName,
+  truncation,
+} from './shared-codecs.ts';
 
 const runKey: Codec<RunKey> = fields<RunKey>({ objectNumber: unsigned, byteOffset: unsigned });
 const runKeys = list(runKey);
@@ -45,7 +56,8 @@ export const stateEvent: Codec<StateEvent> = variants<StateEvent>({
   streamTruncated: { tag: 5, codec: truncation },
   objectsReserved: {
     tag: 6,
-    codec: fields({ firstNumber: unsigned, count: unsigned, nonce: unsigned, deadline: unsigned }),
+    // Each of them becomes a row: the count is a claim like any length.
+    codec: fields({ firstNumber: ordinal, count: between(1, RESERVATION_COUNT_MAX), nonce, deadline: unsigned }),
   },
   objectCommitted: {
     tag: 7,

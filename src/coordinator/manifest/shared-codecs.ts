@@ -2,14 +2,19 @@
 import { REFERENCE_BYTES_MAX, STREAM_NAME_BYTES_MAX } from '../../limits/limits.ts';
 import type { StreamConfig } from '../../record/stream-config.ts';
 import type { CommitRun, FlushedSlot, Truncation } from '../coordinator.ts';
+import { NONCE_LIMIT } from '../object-key.ts';
 import { PayloadError } from './byte-reader.ts';
-import { choice, fields, optional, text, unsigned, type Codec } from './codec.ts';
+import { between, choice, fields, optional, text, unsigned, type Codec } from './codec.ts';
 
 export const streamName: Codec<string> = text(STREAM_NAME_BYTES_MAX);
 /** Names of consumers and publishers. */
 export const reference: Codec<string> = text(REFERENCE_BYTES_MAX);
 /** Names of workers, tokens of jobs. */
 export const label: Codec<string> = text(255);
+
+/** Ids and object numbers count from 1. */
+export const ordinal: Codec<number> = between(1, Number.MAX_SAFE_INTEGER);
+export const nonce: Codec<number> = between(0, NONCE_LIMIT - 1);
 
 const compression = choice(['lz4', 'none']);
 const cleanup = choice(['delete', 'compact']);

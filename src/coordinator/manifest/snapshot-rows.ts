@@ -3,7 +3,7 @@ import type { CommitRun, FlushedSlot, ObjectState, PublisherMark } from '../coor
 import { JOB_KINDS } from '../job.ts';
 import { ANSWER_REFUSED, type FinishedJob, type JobRow, type ObjectRow, type StreamRow } from '../state/rows.ts';
 import { checksum, choice, fields, list, optional, signed, unsigned, variants, type Codec } from './codec.ts';
-import { commitRun, flushedSlot, label, reference, streamConfig, streamName } from './shared-codecs.ts';
+import { commitRun, flushedSlot, label, nonce, ordinal, reference, streamConfig, streamName } from './shared-codecs.ts';
 
 /** Comes first. */
 export interface HeadRow {
@@ -122,14 +122,14 @@ const runRow: Codec<Omit<RunSnapshotRow, 'type'>> = {
 export const snapshotRow: Codec<SnapshotRow> = variants<SnapshotRow>({
   head: {
     tag: 1,
-    codec: fields({ now: unsigned, nextStreamId: unsigned, nextObjectNumber: unsigned, nextJobId: unsigned }),
+    codec: fields({ now: unsigned, nextStreamId: ordinal, nextObjectNumber: ordinal, nextJobId: ordinal }),
   },
   lane: { tag: 2, codec: flushedSlot },
   object: {
     tag: 3,
     codec: fields({
-      number: unsigned,
-      nonce: unsigned,
+      number: ordinal,
+      nonce,
       state: choice(OBJECT_STATES),
       stateAt: unsigned,
       committedAt: unsigned,
