@@ -1,6 +1,6 @@
 /**
- * `npm run test:interleavings -- [--only <text>] [--seconds <number>]`: every order in which producer and WAL worker can
- * meet at their shared words, scenario by scenario, each for as long as given at most.
+ * `npm run test:interleavings -- [--only <text>] [--seconds <number>]`: every order in which producer and WAL worker
+ * can meet at their shared words, scenario by scenario, each for as long as given at most.
  */
 import { parseArgs } from 'node:util';
 import { EveryOrder } from './explorer.ts';

@@ -1,7 +1,7 @@
 /**
  * Puts a gate at every access to shared words: `Atomics` of this thread is replaced while production code runs under a
- * scheduler. The code itself is the real one. A reading waits at its gate before it happens, a writing before and after,
- * so that what a thread does between two accesses is seen by the other thread at any moment that a machine allows.
+ * scheduler. The code itself is the real one. A reading waits at its gate before it happens, a writing before and
+ * after, so that the other thread can meet what lies between two accesses at any moment that a machine allows.
  */
 import type { Access } from './explorer.ts';
 
