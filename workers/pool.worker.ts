@@ -10,6 +10,7 @@ import { type FlushedSegment, type FlushJob, runFlushJob } from '../src/flush/fl
 import type { ObjectStore } from '../src/object/object-store.ts';
 import { openDescriptor } from '../src/object/open-descriptor.ts';
 import type { JobAnswer } from '../src/flush/job-runner.ts';
+import { yieldToForeground } from '../src/thread/priority.ts';
 
 const stores = new Map<string, Promise<ObjectStore>>();
 const environment: RewriteEnvironment = {
@@ -17,6 +18,7 @@ const environment: RewriteEnvironment = {
   random: systemRandom,
   sleep: (milliseconds) => sleep(milliseconds),
 };
+yieldToForeground();
 await loadChecksum();
 
 /** Runs one job. Errors come back as data: a class does not survive the thread. */

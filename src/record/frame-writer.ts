@@ -2,7 +2,7 @@
  * Writes frames into a buffer that the caller sized: one open frame at a time, extended record by record. The hot path
  * of an append runs here, so it works on typed arrays and numbers and allocates nothing.
  */
-import { alignUp, writeInt64, writeUint64 } from '../base/bytes.ts';
+import { alignUp, copyInto, writeInt64, writeUint64 } from '../base/bytes.ts';
 import { ABSENT, FRAME_ALIGNMENT, FRAME_FIELD, FRAME_HEADER_BYTES, RECORD_ALIGNMENT } from './frame-format.ts';
 import type { FrameKind } from './frame-format.ts';
 
@@ -79,11 +79,11 @@ export function writeRecord(
   words[word + 2] = timestampDelta;
   let end = at + 12;
   if (key !== null) {
-    bytes.set(key, end);
+    copyInto(bytes, end, key);
     end += key.length;
   }
   if (value !== null) {
-    bytes.set(value, end);
+    copyInto(bytes, end, value);
     end += value.length;
   }
   return padRecord(bytes, end);
@@ -108,7 +108,7 @@ export function writeTextRecord(
   const word = at >>> 2;
   let end = at + 12;
   if (key !== null) {
-    bytes.set(key, end);
+    copyInto(bytes, end, key);
     end += key.length;
   }
   const valueBytes = bytes.write(value, end, 'utf8');
