@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../src/base/clock.ts';
 import { systemRandom } from '../src/base/random.ts';
+import { yieldToForeground } from '../src/base/thread-priority.ts';
 import { loadChecksum } from '../src/codec/checksum.ts';
 import { type RewriteEnvironment, runRewriteJob } from '../src/compaction/rewrite.ts';
 import type { RewriteJob, RewriteResult } from '../src/compaction/rewrite-job.ts';
@@ -10,7 +11,6 @@ import { type FlushedSegment, type FlushJob, runFlushJob } from '../src/flush/fl
 import type { ObjectStore } from '../src/object/object-store.ts';
 import { openDescriptor } from '../src/object/open-descriptor.ts';
 import type { JobAnswer } from '../src/flush/job-runner.ts';
-import { yieldToForeground } from '../src/thread/priority.ts';
 
 const stores = new Map<string, Promise<ObjectStore>>();
 const environment: RewriteEnvironment = {

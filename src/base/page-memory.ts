@@ -19,8 +19,22 @@ export function allocatePages(bytes: number): Uint8Array {
   return new Uint8Array(new Memory({ initial: pages, maximum: pages }).buffer as ArrayBuffer, 0, bytes);
 }
 
+/** The memories behind the buffers that were handed out. */
+const memories = new WeakMap<SharedArrayBuffer, object>();
+
 /** Zeroed, page-aligned memory that threads share. */
 export function allocateSharedPages(bytes: number): SharedArrayBuffer {
   const pages = alignUp(bytes, MEMORY_PAGE_BYTES) / MEMORY_PAGE_BYTES;
-  return new Memory({ initial: pages, maximum: pages, shared: true }).buffer as SharedArrayBuffer;
+  const memory = new Memory({ initial: pages, maximum: pages, shared: true });
+  const buffer = memory.buffer as SharedArrayBuffer;
+  memories.set(buffer, memory);
+  return buffer;
+}
+
+/**
+ * The `WebAssembly.Memory` behind `buffer`, where this thread allocated it: what a WebAssembly module imports to work on
+ * the bytes in place. It may be sent to other threads.
+ */
+export function memoryBehind(buffer: SharedArrayBuffer): object | undefined {
+  return memories.get(buffer);
 }

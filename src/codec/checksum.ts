@@ -2,6 +2,7 @@
  * The engine's only checksum: XXH64. `loadChecksum` is awaited once per thread, at open; from then on hashing is
  * synchronous, because the WAL worker and the flush never yield between computing a checksum and writing it.
  */
+import { startRingKernel } from '../../wasm/kernel.ts';
 import { loadXxhash, type Xxhash64 } from '../../wasm/xxhash.ts';
 import { assert } from '../base/assert.ts';
 
@@ -42,4 +43,24 @@ export function xxh64Parts(parts: Iterable<Uint8Array>, seed = 0n): bigint {
     }
   }
   return stream.digest();
+}
+
+/** XXH64 of bytes [`from`, `to`) of one piece of memory. */
+export type RangeChecksum = (from: number, to: number, seed: bigint) => bigint;
+
+/**
+ * Checksums of ranges of `bytes`, which begin where `memory`, the shared WebAssembly memory behind them, begins. There
+ * they are computed in place, at 14 GB/s against 5.5 GB/s from copies (docs/decisions/0006). Without a memory, or where
+ * the kernel cannot run, they are computed from copies.
+ */
+export function checksumOfRanges(bytes: Uint8Array, memory: object | undefined): RangeChecksum {
+  const copying: RangeChecksum = (from, to, seed) => xxh64(bytes.subarray(from, to), seed);
+  if (memory === undefined) return copying;
+  assert(bytes.byteOffset === 0, 'positions are those of the memory');
+  try {
+    const kernel = startRingKernel(memory);
+    return (from, to, seed) => BigInt.asUintN(64, kernel.xxh64(from, to - from, seed));
+  } catch {
+    return copying;
+  }
 }

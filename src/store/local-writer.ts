@@ -2,6 +2,7 @@
  * The writing side of a store with a WAL: the lane with its ring, the WAL worker, and the flush that empties the ring
  * into segments.
  */
+import { memoryBehind } from '../base/page-memory.ts';
 import type { Clock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import type { Signal } from '../base/signal.ts';
@@ -112,7 +113,16 @@ export class LocalWriter implements StoreWriter {
       {
         directory: options.walDirectory,
         doorbell,
-        lanes: [{ lane: LANE, ring, geometry, start: recovered.start, nextOffsets: options.nextOffsets }],
+        lanes: [
+          {
+            lane: LANE,
+            ring,
+            memory: memoryBehind(ring),
+            geometry,
+            start: recovered.start,
+            nextOffsets: options.nextOffsets,
+          },
+        ],
       },
       {
         ready: (mode) => {

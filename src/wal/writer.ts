@@ -5,7 +5,7 @@
 import { join } from 'node:path';
 import { assert } from '../base/assert.ts';
 import type { FileSystem } from '../base/file-system.ts';
-import { xxh64 } from '../codec/checksum.ts';
+import { checksumOfRanges, type RangeChecksum } from '../codec/checksum.ts';
 import { shortWrite, writeFailure } from '../errors/write-failure.ts';
 import { WRITE_BYTES_MAX } from '../limits/limits.ts';
 import { BLOCK_HEADER_BYTES, blockBytes, blockSeed, payloadBytesAt, sealBlock } from '../ring/block-format.ts';
@@ -19,6 +19,8 @@ import { openForWriting, slotFileName, type SlotWriteHandle } from './slot-files
 export interface LaneAssignment {
   readonly lane: number;
   readonly ring: SharedArrayBuffer;
+  /** The WebAssembly memory behind `ring`, if known: checksums are then computed in place. */
+  readonly memory?: object | undefined;
   readonly geometry: RingGeometry;
   readonly start: LaneStart;
   /** Next offset by stream id, after recovery. */
@@ -39,6 +41,7 @@ export class LaneWriter {
   readonly #words: LaneWords;
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
+  readonly #checksum: RangeChecksum;
   readonly #account: StreamAccount;
   readonly #files: SlotWriteHandle[] = [];
   #slotSequence: number;
@@ -52,6 +55,7 @@ export class LaneWriter {
     this.#words = new LaneWords(assignment.ring);
     this.#bytes = new Uint8Array(assignment.ring);
     this.#view = new DataView(assignment.ring);
+    this.#checksum = checksumOfRanges(this.#bytes, assignment.memory);
     this.#account = new StreamAccount(assignment.nextOffsets);
     this.#slotSequence = assignment.start.slotSequence;
     this.#nextBlock = assignment.start.blockSequence;
@@ -137,7 +141,7 @@ export class LaneWriter {
     const payload = at + BLOCK_HEADER_BYTES;
     this.#account.accept(this.#view, payload, payload + payloadBytes);
     const seed = blockSeed(this.#slotSequence, position);
-    sealBlock(this.#view, at, writeStart, (from, to) => xxh64(this.#bytes.subarray(from, to), seed));
+    sealBlock(this.#view, at, writeStart, (from, to) => this.#checksum(from, to, seed));
   }
 
   #write(base: number, position: number, length: number): void {

@@ -27,7 +27,8 @@ const TOP_LEVEL: Readonly<Record<string, readonly string[]>> = {
 };
 
 const FILE_SYSTEM_MODULES = /^(node:)?fs(\/promises)?$/;
-const FILE_SYSTEM_USERS = /^(src\/base\/node-file-system\.ts|src\/cli\/.*|src\/server\/assets\.ts|src\/store\/lock.*)$/;
+const FILE_SYSTEM_USERS =
+  /^(src\/base\/(node-file-system|thread-priority)\.ts|src\/cli\/.*|src\/server\/assets\.ts|src\/store\/lock.*)$/;
 
 /** Imports that go up or sideways, out of the sources, or past the file system interface. */
 export function rankViolations(files: readonly SourceFile[]): Violation[] {

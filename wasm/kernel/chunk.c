@@ -1,0 +1,215 @@
+/*
+ * LZ4 blocks and their checksums, in memory of the module's own. The caller lays that memory out: every input and output
+ * has at least 64 bytes behind it that may be read and overwritten, which lets copies go 16 bytes at a time and past
+ * their end.
+ */
+#include <wasm_simd128.h>
+#include "xxh64.h"
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define MATCH_BYTES_MIN 4
+#define DISTANCE_MAX 65535
+/* The format ends every block with literals: the last match ends 5 bytes before the end, and starts 12 before it. */
+#define TAIL_LITERALS 5
+#define TAIL_MATCH_START 12
+#define LENGTH_IN_TOKEN 15
+/* A search without a match takes wider steps after each 2^SKIP_BITS tries: noise costs little. */
+#define SKIP_BITS 6
+/* 32 KiB of table stays in the first cache. Clearing it costs more than compressing a small input: those use less. */
+#define HASH_BITS 13
+#define HASH_BITS_SMALL 10
+#define SMALL_INPUT_BYTES 8192
+
+static u32 table[1 << HASH_BITS];
+
+static inline u16 load16(const u8 *at) {
+  u16 value;
+  __builtin_memcpy(&value, at, sizeof value);
+  return value;
+}
+
+static inline void store16(u8 *at, u16 value) { __builtin_memcpy(at, &value, sizeof value); }
+
+/* Copies up to 15 bytes too many. */
+static inline void copy_wide(u8 *to, const u8 *from, const u8 *end) {
+  do {
+    wasm_v128_store(to, wasm_v128_load(from));
+    to += 16;
+    from += 16;
+  } while (to < end);
+}
+
+static inline u8 *put_length(u8 *out, u32 rest) {
+  for (; rest >= 255; rest -= 255) *out++ = 255;
+  *out++ = (u8)rest;
+  return out;
+}
+
+/* Of the next 5 bytes: more than a match needs, but a table of 4-byte hashes finds too many that end at once. */
+static inline u32 hash_of(u64 word, u32 bits) { return (u32)(((word << 24) * 889523592379ULL) >> (64 - bits)); }
+
+static inline const u8 *match_end(const u8 *at, const u8 *match, const u8 *limit) {
+  while (at + 8 <= limit) {
+    u64 difference = load64(at) ^ load64(match);
+    if (difference != 0) return at + (__builtin_ctzll(difference) >> 3);
+    at += 8;
+    match += 8;
+  }
+  while (at < limit && *at == *match) at++, match++;
+  return at;
+}
+
+static inline int is_match(const u8 *at, const u8 *match, u64 word) {
+  return match < at && (u32)(at - match) <= DISTANCE_MAX && load32(match) == (u32)word;
+}
+
+static inline u8 *put_literals(u8 *out, u8 **token, const u8 *from, u32 length) {
+  *token = out++;
+  if (length < LENGTH_IN_TOKEN) {
+    **token = (u8)(length << 4);
+    wasm_v128_store(out, wasm_v128_load(from));
+  } else {
+    **token = LENGTH_IN_TOKEN << 4;
+    out = put_length(out, length - LENGTH_IN_TOKEN);
+    copy_wide(out, from, out + length);
+  }
+  return out + length;
+}
+
+static inline __attribute__((always_inline)) u32 compress_with(u32 bits, const u8 *input, u32 length, u8 *output) {
+  const u8 *at = input, *literals = input, *end = input + length;
+  u8 *out = output, *token;
+  __builtin_memset(table, 0, sizeof(u32) << bits);
+  if (length > TAIL_MATCH_START) {
+    const u8 *last_start = end - TAIL_MATCH_START, *last_end = end - TAIL_LITERALS;
+    at++;
+    while (at <= last_start) {
+      const u8 *match, *next = at;
+      u64 word = load64(at);
+      u32 tries = 1 << SKIP_BITS;
+      for (;;) {
+        at = next;
+        next = at + (tries++ >> SKIP_BITS);
+        if (next > last_start) goto tail;
+        u32 hash = hash_of(word, bits);
+        match = input + table[hash];
+        table[hash] = (u32)(at - input);
+        if (is_match(at, match, word)) break;
+        word = load64(next);
+      }
+      while (at > literals && match > input && at[-1] == match[-1]) at--, match--;
+      out = put_literals(out, &token, literals, (u32)(at - literals));
+      for (;;) {
+        store16(out, (u16)(at - match));
+        out += 2;
+        const u8 *start = at + MATCH_BYTES_MIN;
+        at = match_end(start, match + MATCH_BYTES_MIN, last_end);
+        u32 more = (u32)(at - start);
+        if (more < LENGTH_IN_TOKEN) {
+          *token |= (u8)more;
+        } else {
+          *token |= LENGTH_IN_TOKEN;
+          out = put_length(out, more - LENGTH_IN_TOKEN);
+        }
+        literals = at;
+        if (at > last_start) goto tail;
+        table[hash_of(load64(at - 2), bits)] = (u32)(at - 2 - input);
+        word = load64(at);
+        u32 hash = hash_of(word, bits);
+        match = input + table[hash];
+        table[hash] = (u32)(at - input);
+        if (!is_match(at, match, word)) break;
+        token = out++;
+        *token = 0;
+      }
+      at++;
+    }
+  }
+tail:
+  out = put_literals(out, &token, literals, (u32)(end - literals));
+  return (u32)(out - output);
+}
+
+/* Returns the bytes of the block; `output` has room for length + length / 255 + 16. */
+__attribute__((export_name("compress"))) u32 compress(const u8 *input, u32 length, u8 *output) {
+  if (length <= SMALL_INPUT_BYTES) return compress_with(HASH_BITS_SMALL, input, length, output);
+  return compress_with(HASH_BITS, input, length, output);
+}
+
+/* A match that overlaps itself repeats its first bytes: the shuffle that spreads them over 16, by distance. */
+static const u8 SPREAD[16][16] = {
+    {0},
+    {0},
+    {0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0, 1},
+    {0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0},
+    {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3},
+    {0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0},
+    {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3},
+    {0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6, 0, 1},
+    {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 0, 1, 2, 3, 4, 5, 6},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2, 3, 4, 5},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 1, 2, 3, 4},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0, 1, 2, 3},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 1, 2},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 0, 1},
+    {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0},
+};
+/* The largest multiple of the distance that 16 bytes hold. */
+static const u8 STRIDE[16] = {0, 16, 16, 15, 16, 15, 12, 14, 16, 9, 10, 11, 12, 13, 14, 15};
+
+static inline void repeat(u8 *to, u32 distance, const u8 *end) {
+  v128_t pattern = wasm_i8x16_swizzle(wasm_v128_load(to - distance), wasm_v128_load(SPREAD[distance]));
+  u32 stride = STRIDE[distance];
+  do {
+    wasm_v128_store(to, pattern);
+    to += stride;
+  } while (to < end);
+}
+
+/* Far above any block, far below where a sum of 32 bits wraps. */
+#define LENGTH_MAX 0x7FFFFFFF
+
+/* Adds the bytes of a long length to it; 0, which no valid length is, when the input ends inside or it is absurd. */
+static inline u32 long_length(u32 length, const u8 **at, const u8 *end) {
+  u32 byte;
+  do {
+    if (*at >= end || length > LENGTH_MAX) return 0;
+    byte = *(*at)++;
+    length += byte;
+  } while (byte == 255);
+  return length;
+}
+
+/* Returns the bytes restored, at most `capacity`; -1 when the block is malformed. Nothing outside is read or written. */
+__attribute__((export_name("decompress"))) int32_t decompress(const u8 *input, u32 length, u8 *output, u32 capacity) {
+  const u8 *at = input, *end = input + length;
+  u8 *out = output, *limit = output + capacity;
+  while (at < end) {
+    u32 token = *at++;
+    u32 literals = token >> 4;
+    if (literals == LENGTH_IN_TOKEN && (literals = long_length(literals, &at, end)) == 0) return -1;
+    if (literals > (u32)(end - at) || literals > (u32)(limit - out)) return -1;
+    wasm_v128_store(out, wasm_v128_load(at));
+    if (literals > 16) copy_wide(out + 16, at + 16, out + literals);
+    out += literals;
+    at += literals;
+    if (at == end) return (int32_t)(out - output);
+    if (end - at < 2) return -1;
+    u32 distance = load16(at);
+    at += 2;
+    if (distance == 0 || distance > (u32)(out - output)) return -1;
+    u32 matched = token & LENGTH_IN_TOKEN;
+    if (matched == LENGTH_IN_TOKEN && (matched = long_length(matched, &at, end)) == 0) return -1;
+    matched += MATCH_BYTES_MIN;
+    if (matched > (u32)(limit - out)) return -1;
+    if (distance >= 16) copy_wide(out, out - distance, out + matched);
+    else repeat(out, distance, out + matched);
+    out += matched;
+  }
+  return -1;
+}
