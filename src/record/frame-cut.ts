@@ -1,13 +1,6 @@
 /** Cuts frames: a truncation may end a stream inside one. */
 import { alignUp, viewOf } from '../base/bytes.ts';
-import {
-  ABSENT,
-  FRAME_ALIGNMENT,
-  FRAME_FIELD,
-  FRAME_FLAG,
-  FRAME_HEADER_BYTES,
-  RECORD_ALIGNMENT,
-} from './frame-format.ts';
+import { ABSENT, FRAME_ALIGNMENT, FRAME_FIELD, FRAME_FLAG, FRAME_HEADER_BYTES, paddedRecord } from './frame-format.ts';
 import { readFrameHeader, recordHeaderBytes } from './frame-reader.ts';
 
 /**
@@ -31,7 +24,7 @@ export function cutFrame(source: Uint8Array, at: number, end: number): Uint8Arra
     const content = (valueBytes === ABSENT ? 0 : valueBytes) + (keyBytes === ABSENT ? 0 : keyBytes);
     userBytes += content;
     records += 1;
-    position = alignUp(position + headerBytes + content, RECORD_ALIGNMENT);
+    position += paddedRecord(headerBytes + content);
   }
   const frameBytes = alignUp(position - at, FRAME_ALIGNMENT);
   const copy = new Uint8Array(frameBytes);

@@ -10,7 +10,7 @@ import {
   FRAME_FIELD,
   FRAME_FLAG,
   FRAME_HEADER_BYTES,
-  RECORD_ALIGNMENT,
+  paddedRecord,
   RECORD_HEADER_BYTES,
   SPARSE_RECORD_HEADER_BYTES,
 } from './frame-format.ts';
@@ -67,7 +67,7 @@ export class FrameFilter {
     let room = FRAME_HEADER_BYTES;
     for (const record of kept) {
       userBytes += contentBytes(record);
-      room += alignUp(headerBytes + contentBytes(record), RECORD_ALIGNMENT);
+      room += paddedRecord(headerBytes + contentBytes(record));
     }
     const memory = this.#room(alignUp(room, FRAME_ALIGNMENT));
     const end = copyRecords(memory, source, kept, sparse ? first.delta : undefined);
@@ -106,8 +106,9 @@ function copyRecords(
     }
     const length = contentBytes(record);
     bytes.set(source.subarray(record.contentAt, record.contentAt + length), content);
-    at = alignUp(content + length, RECORD_ALIGNMENT);
-    bytes.fill(0, content + length, at);
+    const end = content + length;
+    at += paddedRecord(end - at);
+    bytes.fill(0, end, at);
   }
   return at;
 }

@@ -12,20 +12,23 @@
  *  28 offset span u32       offsets the frame covers: record count, or more when sparse or lost; 0 for tracking
  *  32 epoch u32
  *  36 user bytes u32        keys and values
- *  40 kind u8, flags u8, extension bytes u16 (a multiple of 4)
- *  44 reserved u32          0
- *  48 extension, then records
+ *  40 kind u8, flags u8, extension bytes u16 (a multiple of 8)
+ *  44 extension, then records, then 4 or more zeros
  * ```
  *
  * A record is `valueBytes u32 · keyBytes u32 · timestampDelta i32 · [offsetDelta u32 when sparse] · key · value`,
- * padded to 4; 0xffffffff as a length means: no value (a tombstone), no key. `offsetDelta` counts from the frame's
- * first offset.
+ * padded to a multiple of 8; 0xffffffff as a length means: no value (a tombstone), no key. `offsetDelta` counts from the
+ * frame's first offset.
+ *
+ * The header ends 4 bytes off a multiple of 8 and a record's header takes 12, so the value of every record without a key
+ * begins at a multiple of 8, as most buffers do: only then does copying it into shared memory move words (`copyInto`).
  */
-import { alignUp } from '../base/bytes.ts';
-
-export const FRAME_HEADER_BYTES = 48;
+export const FRAME_HEADER_BYTES = 44;
 export const FRAME_ALIGNMENT = 8;
-export const RECORD_ALIGNMENT = 4;
+/** The least that a frame takes: a header, padded. */
+export const FRAME_BYTES_MIN = 48;
+/** Of a record's length. */
+export const RECORD_ALIGNMENT = 8;
 export const RECORD_HEADER_BYTES = 12;
 export const SPARSE_RECORD_HEADER_BYTES = 16;
 
@@ -64,10 +67,14 @@ export const FRAME_FIELD = {
   kind: 40,
   flags: 41,
   extensionBytes: 42,
-  reserved: 44,
 } as const;
 
 /** The bytes one record takes in a frame that is not sparse. */
 export function recordBytes(keyBytes: number, valueBytes: number): number {
-  return alignUp(RECORD_HEADER_BYTES + keyBytes + valueBytes, RECORD_ALIGNMENT);
+  return paddedRecord(RECORD_HEADER_BYTES + keyBytes + valueBytes);
+}
+
+/** The bytes a record takes whose header and content have `bytes`. */
+export function paddedRecord(bytes: number): number {
+  return (bytes + RECORD_ALIGNMENT - 1) & ~(RECORD_ALIGNMENT - 1);
 }

@@ -1,14 +1,15 @@
 /** Reads frames. Checked reads serve bytes from disk or network; `walkFrames` visits what lies in a block or chunk. */
-import { alignUp, readInt64, readUint64 } from '../base/bytes.ts';
+import { readInt64, readUint64 } from '../base/bytes.ts';
 import { type MillraceError } from '../errors/millrace-error.ts';
 import {
   FRAME_ALIGNMENT,
   FRAME_FIELD,
   FRAME_FLAG,
+  FRAME_BYTES_MIN,
   FRAME_HEADER_BYTES,
   FRAME_KIND,
   ABSENT,
-  RECORD_ALIGNMENT,
+  paddedRecord,
   RECORD_HEADER_BYTES,
   SPARSE_RECORD_HEADER_BYTES,
 } from './frame-format.ts';
@@ -55,7 +56,7 @@ export function recordHeaderBytes(header: FrameHeader): number {
  */
 export function frameProblem(header: FrameHeader, at: number, end: number): string | undefined {
   const { frameBytes, recordCount, offsetSpan, extensionBytes, kind, flags } = header;
-  if (frameBytes < FRAME_HEADER_BYTES || frameBytes % FRAME_ALIGNMENT !== 0) return `frame length ${frameBytes}`;
+  if (frameBytes < FRAME_BYTES_MIN || frameBytes % FRAME_ALIGNMENT !== 0) return `frame length ${frameBytes}`;
   if (frameBytes > end - at) return `frame length ${frameBytes} where ${end - at} bytes are left`;
   if (Number.isNaN(header.timestamp)) return 'timestamp out of range';
   if (!Number.isSafeInteger(header.firstOffset + offsetSpan)) return 'offset out of range';
@@ -84,10 +85,9 @@ export function walkFrames(
 ): void {
   let at = from;
   while (at < to) {
-    if (to - at < FRAME_HEADER_BYTES) throw corrupt(`${to - at} bytes behind the last frame`, at);
+    if (to - at < FRAME_BYTES_MIN) throw corrupt(`${to - at} bytes behind the last frame`, at);
     const header = readFrameHeader(view, at);
-    const reserved = view.getUint32(at + FRAME_FIELD.reserved, true);
-    const problem = reserved === 0 ? frameProblem(header, at, to) : `reserved field ${reserved}`;
+    const problem = frameProblem(header, at, to);
     if (problem !== undefined) throw corrupt(problem, at);
     visit(header, at);
     at += header.frameBytes;
@@ -113,7 +113,7 @@ export function frameTimestamps(
     if (delta < least) least = delta;
     if (delta > most) most = delta;
     const content = (valueBytes === ABSENT ? 0 : valueBytes) + (keyBytes === ABSENT ? 0 : keyBytes);
-    position = alignUp(position + headerBytes + content, RECORD_ALIGNMENT);
+    position += paddedRecord(headerBytes + content);
   }
   return { first: header.timestamp + least, last: header.timestamp + most };
 }

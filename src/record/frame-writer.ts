@@ -3,7 +3,7 @@
  * of an append runs here, so it works on typed arrays and numbers and allocates nothing.
  */
 import { alignUp, copyInto, writeInt64, writeUint64 } from '../base/bytes.ts';
-import { ABSENT, FRAME_ALIGNMENT, FRAME_FIELD, FRAME_HEADER_BYTES, RECORD_ALIGNMENT } from './frame-format.ts';
+import { ABSENT, FRAME_ALIGNMENT, FRAME_FIELD, FRAME_HEADER_BYTES, paddedRecord } from './frame-format.ts';
 import type { FrameKind } from './frame-format.ts';
 
 /** Memory that frames are written to; both arrays cover the same buffer from its start. */
@@ -52,7 +52,6 @@ export function finishFrame(memory: FrameMemory, at: number, end: number, facts:
   view.setUint8(at + FRAME_FIELD.kind, facts.kind);
   view.setUint8(at + FRAME_FIELD.flags, facts.flags);
   view.setUint16(at + FRAME_FIELD.extensionBytes, facts.extensionBytes, true);
-  view.setUint32(at + FRAME_FIELD.reserved, 0, true);
   return next;
 }
 
@@ -62,7 +61,7 @@ export function frameContentStart(at: number, extensionBytes: number): number {
 }
 
 /**
- * Writes one record at `at` (a multiple of 4) and returns its end. `key` and `value` are bytes, or `null` for none. The
+ * Writes one record at `at` (4 off a multiple of 8) and returns its end. `key` and `value` are bytes, or `null` for none. The
  * caller made sure that `recordBytes` of room are there.
  */
 export function writeRecord(
@@ -86,12 +85,12 @@ export function writeRecord(
     copyInto(bytes, end, value);
     end += value.length;
   }
-  return padRecord(bytes, end);
+  return padRecord(bytes, at, end);
 }
 
 /** Zeroes up to the next record: leftover bytes of an older filling would make equal records differ. */
-function padRecord(bytes: Uint8Array, end: number): number {
-  const padded = (end + RECORD_ALIGNMENT - 1) & ~(RECORD_ALIGNMENT - 1);
+function padRecord(bytes: Uint8Array, at: number, end: number): number {
+  const padded = at + paddedRecord(end - at);
   for (let index = end; index < padded; index += 1) bytes[index] = 0;
   return padded;
 }
@@ -115,5 +114,5 @@ export function writeTextRecord(
   words[word] = valueBytes;
   words[word + 1] = key === null ? ABSENT : key.length;
   words[word + 2] = timestampDelta;
-  return padRecord(bytes, end + valueBytes);
+  return padRecord(bytes, at, end + valueBytes);
 }

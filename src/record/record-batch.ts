@@ -1,6 +1,6 @@
 /** Records as a reader gets them: a batch of one stream over private bytes, decoded in place. */
 import { MillraceError } from '../errors/millrace-error.ts';
-import { ABSENT, FRAME_FLAG, FRAME_HEADER_BYTES, FRAME_KIND, RECORD_ALIGNMENT } from './frame-format.ts';
+import { ABSENT, FRAME_FLAG, FRAME_HEADER_BYTES, FRAME_KIND, paddedRecord } from './frame-format.ts';
 import { type FrameHeader, recordHeaderBytes, walkFrames } from './frame-reader.ts';
 
 export interface StreamRecord {
@@ -225,7 +225,7 @@ class RecordDecoder {
       if (delta <= previous || delta >= header.offsetSpan) throw this.#corrupt('record offsets out of order', position);
       previous = delta;
       this.#addRecord(header, position, headerBytes, delta);
-      position = (end + RECORD_ALIGNMENT - 1) & ~(RECORD_ALIGNMENT - 1);
+      position += paddedRecord(headerBytes + content);
     }
   }
 

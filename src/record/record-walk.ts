@@ -1,6 +1,6 @@
 /** Visits the records of a frame in place: for whoever copies or judges records without handing them out. */
 import type { MillraceError } from '../errors/millrace-error.ts';
-import { ABSENT, FRAME_FLAG, FRAME_HEADER_BYTES, RECORD_ALIGNMENT } from './frame-format.ts';
+import { ABSENT, FRAME_FLAG, FRAME_HEADER_BYTES, paddedRecord } from './frame-format.ts';
 import { type FrameHeader, recordHeaderBytes } from './frame-reader.ts';
 
 /** Where a record lies. The same object is filled anew for each visit. */
@@ -58,6 +58,6 @@ export function walkRecords(
     const recordEnd = place.contentAt + contentBytes(place);
     if (recordEnd > end) throw corrupt(`a record of ${contentBytes(place)} bytes outside its frame`, position);
     visit(place);
-    position = (recordEnd + RECORD_ALIGNMENT - 1) & ~(RECORD_ALIGNMENT - 1);
+    position += paddedRecord(recordEnd - position);
   }
 }

@@ -123,11 +123,11 @@ function entryOf(view: DataView, type: number, reference: string, at: number): T
  * ```
  *  0 publishing id u64
  *  8 reference bytes u8
- *  9 reference, padded to a multiple of 4
+ *  9 reference, padded to a multiple of 8
  * ```
  */
 export function publisherExtensionBytes(referenceBytes: number): number {
-  return (9 + referenceBytes + 3) & ~3;
+  return (9 + referenceBytes + 7) & ~7;
 }
 
 export function writePublisherExtension(

@@ -8,7 +8,7 @@
 import { BLOCK_HEADER_BYTES, writeBlockHeader } from '../ring/block-format.ts';
 import { type RingGeometry, slotBase } from '../ring/geometry.ts';
 import type { SealedSlot } from '../ring/producer.ts';
-import { FRAME_HEADER_BYTES, FRAME_KIND, type FrameKind } from '../record/frame-format.ts';
+import { FRAME_BYTES_MIN, FRAME_KIND, type FrameKind } from '../record/frame-format.ts';
 import { type FrameHeader, readFrameHeader } from '../record/frame-reader.ts';
 import { finishFrame, FrameMemory } from '../record/frame-writer.ts';
 import type { Damage } from './log-walk.ts';
@@ -116,10 +116,10 @@ export class Salvage {
   #place(substitute: Substitute): SalvagedFrame | undefined {
     const candidates = this.#regions.slice(this.#passed.get(substitute.streamId) ?? 0);
     // The filler behind the last lost frame needs a header too.
-    const region = candidates.find(({ position, end }) => position + 2 * FRAME_HEADER_BYTES <= end);
+    const region = candidates.find(({ position, end }) => position + 2 * FRAME_BYTES_MIN <= end);
     if (region === undefined) return undefined;
     const at = region.position;
-    region.position = this.#write(at, at + FRAME_HEADER_BYTES, substitute);
+    region.position = this.#write(at, at + FRAME_BYTES_MIN, substitute);
     return { header: readFrameHeader(this.#memory.view, at), slotSequence: region.damage.slotSequence, at };
   }
 

@@ -160,12 +160,6 @@ describe('the header of a frame', () => {
     );
   });
 
-  it('is refused when its reserved field is in use', () => {
-    const copy = frame.slice();
-    viewOf(copy).setUint32(FRAME_FIELD.reserved, 1, true);
-    assert.equal(read(copy), false);
-  });
-
   it('never lets a walk stand still', () => {
     const zeros = new Uint8Array(4 * FRAME_HEADER_BYTES);
     assert.throws(

@@ -16,7 +16,7 @@ const bytes = (maxLength: number): fc.Arbitrary<Uint8Array | null> =>
 const record: fc.Arbitrary<FrameRecord> = fc.record({
   key: bytes(40),
   value: bytes(200),
-  timestamp: fc.oneof(fc.integer({ min: -(2 ** 30), max: 2 ** 30 })),
+  timestamp: fc.oneof(fc.integer({ min: -(2 ** 30), max: 2 ** 30 - 1 })),
   skipped: fc.oneof({ weight: 8, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(1000) }),
 });
 const frames = fc.array(fc.array(record, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 8 });

@@ -4,7 +4,7 @@ import {
   ABSENT,
   FRAME_FLAG,
   FRAME_KIND,
-  RECORD_ALIGNMENT,
+  paddedRecord,
   SPARSE_RECORD_HEADER_BYTES,
 } from '../../src/record/frame-format.ts';
 import { finishFrame, frameContentStart, FrameMemory, writeRecord } from '../../src/record/frame-writer.ts';
@@ -75,7 +75,7 @@ function writeSparseRecord(
     memory.bytes.set(part, end);
     end += part.length;
   }
-  const padded = Math.ceil(end / RECORD_ALIGNMENT) * RECORD_ALIGNMENT;
+  const padded = at + paddedRecord(end - at);
   memory.bytes.fill(0, end, padded);
   return padded;
 }
