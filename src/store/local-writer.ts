@@ -2,6 +2,7 @@
  * The writing side of a store with a WAL: the lane with its ring, the WAL worker, and the flush that empties the ring
  * into segments.
  */
+import type { LaneAssignment } from '../wal/writer.ts';
 import { memoryBehind } from '../base/page-memory.ts';
 import type { Clock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
@@ -113,16 +114,7 @@ export class LocalWriter implements StoreWriter {
       {
         directory: options.walDirectory,
         doorbell,
-        lanes: [
-          {
-            lane: LANE,
-            ring,
-            memory: memoryBehind(ring),
-            geometry,
-            start: recovered.start,
-            nextOffsets: options.nextOffsets,
-          },
-        ],
+        lanes: [assignmentOf(options)],
       },
       {
         ready: (mode) => {
@@ -227,4 +219,9 @@ export class LocalWriter implements StoreWriter {
     }, this.#options.settings.wal.flushInterval);
     this.#ageTimer.unref();
   }
+}
+
+/** What the WAL worker is told of the lane. */
+function assignmentOf({ ring, geometry, recovered, nextOffsets }: LocalWriterOptions): LaneAssignment {
+  return { lane: LANE, ring, memory: memoryBehind(ring), geometry, start: recovered.start, nextOffsets };
 }
