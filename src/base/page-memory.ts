@@ -32,8 +32,8 @@ export function allocateSharedPages(bytes: number): SharedArrayBuffer {
 }
 
 /**
- * The `WebAssembly.Memory` behind `buffer`, where this thread allocated it: what a WebAssembly module imports to work on
- * the bytes in place. It may be sent to other threads.
+ * The `WebAssembly.Memory` behind `buffer`, where this thread allocated it: what a WebAssembly module imports to work
+ * on the bytes in place. It may be sent to other threads.
  */
 export function memoryBehind(buffer: SharedArrayBuffer): object | undefined {
   return memories.get(buffer);

@@ -17,11 +17,12 @@
  * ```
  *
  * A record is `valueBytes u32 · keyBytes u32 · timestampDelta i32 · [offsetDelta u32 when sparse] · key · value`,
- * padded to a multiple of 8; 0xffffffff as a length means: no value (a tombstone), no key. `offsetDelta` counts from the
- * frame's first offset.
+ * padded to a multiple of 8; 0xffffffff as a length means: no value (a tombstone), no key. `offsetDelta` counts from
+ * the frame's first offset.
  *
- * The header ends 4 bytes off a multiple of 8 and a record's header takes 12, so the value of every record without a key
- * begins at a multiple of 8, as most buffers do: only then does copying it into shared memory move words (`copyInto`).
+ * The header ends 4 bytes off a multiple of 8 and a record's header takes 12, so the value of every record without a
+ * key begins at a multiple of 8, as most buffers do: only then does copying it into shared memory move words
+ * (`copyInto`).
  */
 export const FRAME_HEADER_BYTES = 44;
 export const FRAME_ALIGNMENT = 8;

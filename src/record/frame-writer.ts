@@ -61,8 +61,8 @@ export function frameContentStart(at: number, extensionBytes: number): number {
 }
 
 /**
- * Writes one record at `at` (4 off a multiple of 8) and returns its end. `key` and `value` are bytes, or `null` for none. The
- * caller made sure that `recordBytes` of room are there.
+ * Writes one record at `at` (4 off a multiple of 8) and returns its end. `key` and `value` are bytes, or `null` for
+ * none. The caller made sure that `recordBytes` of room are there.
  */
 export function writeRecord(
   memory: FrameMemory,
