@@ -1,5 +1,7 @@
 /** The public interface. */
 export { open } from './store/open.ts';
+export { attachProducer, type Producer, type ProducerStream } from './store/producers/guest.ts';
+export type { ProducerHandle, ProducerOptions } from './store/producers/handle.ts';
 export type { Store } from './store/store.ts';
 export type { OpenOptions, WalOptions } from './store/options.ts';
 export type { DisklessOptions } from './store/diskless-options.ts';

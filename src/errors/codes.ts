@@ -52,7 +52,9 @@ export const ERROR_CODES = {
   ERR_MILLRACE_TOO_MANY_REFERENCES: { kind: 'limit', retryable: false },
   /** An HTTP server has as many requests of a kind under way as it takes at once. */
   ERR_MILLRACE_TOO_MANY_REQUESTS: { kind: 'limit', retryable: true },
-  /** The store was closed. */
+  /** A store has reached its number of producers in other threads. */
+  ERR_MILLRACE_TOO_MANY_PRODUCERS: { kind: 'limit', retryable: true },
+  /** The store, or the producer, was closed. */
   ERR_MILLRACE_CLOSED: { kind: 'closed', retryable: false },
   /** The caller's `AbortSignal` ended the operation. */
   ERR_MILLRACE_ABORTED: { kind: 'closed', retryable: false },
@@ -62,6 +64,8 @@ export const ERROR_CODES = {
   ERR_MILLRACE_CONFLICT: { kind: 'conflict', retryable: true },
   /** An object with this key is already in the object store: keys are never used twice. */
   ERR_MILLRACE_OBJECT_EXISTS: { kind: 'conflict', retryable: false },
+  /** A producer in another thread has the stream: one lane at a time takes its appends. */
+  ERR_MILLRACE_STREAM_HELD: { kind: 'conflict', retryable: true },
   /** A stream was truncated below what a reader has already delivered. */
   ERR_MILLRACE_STREAM_TRUNCATED: { kind: 'conflict', retryable: false },
   /** A job's lease ended before its result was committed. */

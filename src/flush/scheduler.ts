@@ -46,7 +46,12 @@ export interface FlushOptions {
   /** Publishers in a filling whose offsets the coordinator assigns. Default none. */
   readonly claims?: (slot: SealedSlot) => LocalClaims;
   /** A filling is committed: its memory is free. Without an answer there was nothing to commit. */
-  readonly committed: (slot: SealedSlot, segment: FlushedSegment, answer: CommitAnswer | undefined) => void;
+  readonly committed: (
+    slot: SealedSlot,
+    segment: FlushedSegment,
+    answer: CommitAnswer | undefined,
+    lane: FlushLane,
+  ) => void;
   /** Flushing cannot go on. */
   readonly failed: (error: MillraceError) => void;
   readonly sleep: (milliseconds: number) => Promise<void>;
@@ -184,16 +189,16 @@ export class FlushScheduler {
     await this.#options.coordinator.abortObject(objectKey).catch(() => undefined);
   }
 
-  async #commit({ lane }: FlushLane, slot: SealedSlot, segment: FlushedSegment): Promise<void> {
+  async #commit(from: FlushLane, slot: SealedSlot, segment: FlushedSegment): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
     const { coordinator, relative } = this.#options;
-    const wal = { lane, slotSequence: slot.slotSequence, blockSequence: slot.lastBlock };
+    const wal = { lane: from.lane, slotSequence: slot.slotSequence, blockSequence: slot.lastBlock };
     const { objectKey: key, bytes, checksum, runs, truncations } = segment;
     if (runs.length === 0) {
       assert(truncations.length === 0, 'the run of a truncated stream says at least that it was cut');
       if (!relative) await this.#persist(() => coordinator.advanceFlushed(wal));
       await this.#giveUp(key);
-      this.#options.committed(slot, segment, undefined);
+      this.#options.committed(slot, segment, undefined, from);
       return;
     }
     const claims = this.#options.claims?.(slot);
@@ -203,7 +208,7 @@ export class FlushScheduler {
     this.counters.segments += 1;
     this.counters.storedBytes += bytes;
     for (const run of runs) this.counters.records += run.records;
-    this.#options.committed(slot, segment, answer);
+    this.#options.committed(slot, segment, answer, from);
   }
 
   /**

@@ -55,6 +55,9 @@ export const DISKLESS_SLOTS_DEFAULT = 8;
 export const DISKLESS_SLOT_BYTES_DEFAULT: number = 8 * MIB;
 export const DISKLESS_INTERVAL_DEFAULT = 250;
 
+/** Lanes of producers in other threads: each takes a ring of memory, and as much disk. */
+export const PRODUCERS_MAX = 64;
+
 export const RECORD_BYTES_DEFAULT: number = 16 * MIB;
 export const QUEUED_BYTES_DEFAULT: number = 64 * MIB;
 export const CACHE_BYTES_DEFAULT: number = 32 * MIB;

@@ -80,6 +80,11 @@ export class LaneWords {
     return wait.async ? wait.value : undefined;
   }
 
+  /** Wakes whoever waits, though nothing has changed: they have something else to look at. */
+  wake(): void {
+    Atomics.notify(this.#words, DURABLE_BLOCKS);
+  }
+
   /** Writer: WAL worker. Set once, before the last wake-up: nothing more will become durable. */
   publishFailed(): void {
     Atomics.store(this.#words, FAILED, 1);

@@ -44,6 +44,7 @@ export class DisklessWriter implements StoreWriter {
   readonly lane: Lane;
   readonly flush: FlushScheduler;
   readonly trackers: SharedTrackers;
+  readonly producers = undefined;
   readonly assignsOffsets = false;
   readonly mode = 'none';
   onCommitted: () => void = () => undefined;
@@ -93,6 +94,14 @@ export class DisklessWriter implements StoreWriter {
       },
     );
     this.#durability = required(made.durability, 'a lane makes its durability');
+  }
+
+  laneFor(): Lane {
+    return this.lane;
+  }
+
+  memoryOf(): Lane {
+    return this.lane;
   }
 
   async flushAll(): Promise<void> {

@@ -15,9 +15,14 @@ export function chooseGeometry({ geometry: given }: Settings, existing: RingGeom
   throw invalid(`options wal.slots ${geometry.slots} and wal.slotBytes ${geometry.slotBytes}: ${problem}`);
 }
 
+/** The largest record that a slot of this size can take. */
+export function recordBytesLimit({ slotBytes }: Pick<RingGeometry, 'slotBytes'>): number {
+  return slotBytes - SLOT_OVERHEAD_BYTES;
+}
+
 /** The largest record: as asked for, if a slot of this size can take it. */
 export function recordBytesMax({ maxRecordBytes: given, diskless }: Settings, { slotBytes }: RingGeometry): number {
-  const most = slotBytes - SLOT_OVERHEAD_BYTES;
+  const most = recordBytesLimit({ slotBytes });
   if (given === undefined) return Math.min(RECORD_BYTES_DEFAULT, most);
   if (given <= most) return given;
   throw invalid(

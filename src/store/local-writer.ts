@@ -14,13 +14,17 @@ import type { JobRunner } from '../flush/job-runner.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
 import { allocateDoorbell, Doorbell } from '../ring/doorbell.ts';
 import { logPosition, type RingGeometry } from '../ring/geometry.ts';
-import type { SealedSlot } from '../ring/producer.ts';
+import type { LaneStart, SealedSlot } from '../ring/producer.ts';
 import type { Compression } from '../record/stream-config.ts';
+import { FillingAge } from '../stream/filling-age.ts';
 import { Lane } from '../stream/lane.ts';
 import { writeCleanMark } from '../wal/clean-mark.ts';
 import type { RecoveredLane } from '../wal/recovery.ts';
 import type { Settings } from './options.ts';
-import type { StoreWriter } from './store-writer.ts';
+import { recordBytesLimit } from './geometry.ts';
+import { makeLane } from './producers/lane-files.ts';
+import { type IdleLane, Producers, type ProducersHost } from './producers/producers.ts';
+import type { StoreWriter, UnflushedMemory } from './store-writer.ts';
 import { Trackers } from './trackers.ts';
 import { WalThread } from './wal-thread.ts';
 
@@ -33,6 +37,8 @@ export interface LocalWriterOptions {
   readonly geometry: RingGeometry;
   readonly maxRecordBytes: number;
   readonly recovered: RecoveredLane;
+  /** Lanes of producers that an earlier opening made: all of their log is in segments. */
+  readonly idleLanes: readonly IdleLane[];
   /** Next offset by stream id, recovered frames included. */
   readonly nextOffsets: Float64Array;
   readonly coordinator: Coordinator;
@@ -45,18 +51,21 @@ export interface LocalWriterOptions {
 }
 
 const LANE = 0;
+const NOTHING_FLUSHED: LaneStart = { slotSequence: -1, blockSequence: -1 };
+/** How long closing waits for producers: a thread that is busy all the while keeps nobody, for its log is durable. */
+const PRODUCERS_PATIENCE = 5_000;
 
 export class LocalWriter implements StoreWriter {
   readonly lane: Lane;
   readonly flush: FlushScheduler;
   readonly trackers: Trackers;
+  readonly producers: Producers;
   readonly assignsOffsets = true;
   /** Called when a filling is committed. The store sets it. */
   onCommitted: () => void = () => undefined;
   readonly #options: LocalWriterOptions;
   readonly #wal: WalThread;
-  /** When the current filling is flushed although it is not full. */
-  #ageTimer: NodeJS.Timeout | undefined;
+  readonly #age: FillingAge;
   #closing = false;
   /** End of the last filling that was sealed here, as a log position. */
   #sealedEnd = 0;
@@ -66,7 +75,7 @@ export class LocalWriter implements StoreWriter {
     this.#options = options;
     const { settings, recovered, geometry, ring, storeId, clock } = options;
     const doorbell = allocateDoorbell();
-    this.trackers = new Trackers(options.coordinator, () => this.lane, clock, settings.tracking);
+    this.#age = new FillingAge(() => this.lane, settings.wal.flushInterval);
     this.flush = new FlushScheduler({
       coordinator: options.coordinator,
       runner: options.runner,
@@ -75,8 +84,9 @@ export class LocalWriter implements StoreWriter {
       clock,
       compression: options.compression,
       relative: false,
-      committed: (slot) => {
-        this.lane.release(slot.slotSequence);
+      committed: (slot, _segment, _answer, { lane }) => {
+        if (lane === LANE) this.lane.release(slot.slotSequence);
+        else this.producers.released(lane, slot);
         this.onCommitted();
       },
       failed: (error) => {
@@ -101,7 +111,7 @@ export class LocalWriter implements StoreWriter {
           this.#sealed(slot);
         },
         durable: () => {
-          this.#startAge();
+          this.#age.start();
           options.progress.notify();
         },
         pending: (waiting) => {
@@ -126,6 +136,8 @@ export class LocalWriter implements StoreWriter {
       },
     );
     for (const slot of recovered.fillings) this.flush.add({ lane: LANE, ring, geometry }, slot, Promise.resolve());
+    this.producers = new Producers(this.#producersHost(doorbell), options.idleLanes);
+    this.trackers = new Trackers(options.coordinator, this.producers, clock, settings.tracking);
   }
 
   /** How writes become durable; `starting` until the WAL worker has probed its files. */
@@ -133,9 +145,23 @@ export class LocalWriter implements StoreWriter {
     return this.#mode;
   }
 
+  laneFor(streamId: number): Lane {
+    this.producers.refuseHeld(streamId);
+    return this.lane;
+  }
+
+  memoryOf(streamId: number): UnflushedMemory {
+    return this.producers.viewOf(streamId) ?? this.lane;
+  }
+
   /** Moves everything appended so far into segments. */
   async flushAll(): Promise<void> {
     await this.trackers.flush();
+    await this.producers.seal(false);
+    await this.#flushOwn();
+  }
+
+  async #flushOwn(): Promise<void> {
     await this.lane.drained();
     this.lane.seal();
     await this.flush.drain();
@@ -143,9 +169,10 @@ export class LocalWriter implements StoreWriter {
 
   /** Appends are refused from now on; what was acknowledged is safe. */
   fail(error: MillraceError): void {
-    clearTimeout(this.#ageTimer);
+    this.#age.stop();
     this.trackers.discard();
     this.lane.fail(error);
+    this.producers.fail(error);
   }
 
   /**
@@ -157,16 +184,18 @@ export class LocalWriter implements StoreWriter {
     try {
       if (this.lane.failure === undefined) await this.#flushLast();
     } finally {
-      clearTimeout(this.#ageTimer);
+      this.#age.stop();
       await this.#wal.stop();
       const { failure } = this.lane;
-      this.lane.fail(new MillraceError('ERR_MILLRACE_CLOSED', 'the store was closed'));
+      const closed = new MillraceError('ERR_MILLRACE_CLOSED', 'the store was closed');
+      this.lane.fail(closed);
+      this.producers.fail(closed);
       if (failure === undefined) await this.#markClean();
     }
   }
 
   async #flushLast(): Promise<void> {
-    const flushed = this.flushAll();
+    const flushed = this.#flushEverything();
     this.flush.hurry();
     try {
       await flushed;
@@ -174,6 +203,13 @@ export class LocalWriter implements StoreWriter {
       if (!isMillraceError(error, 'ERR_MILLRACE_UNAVAILABLE')) throw error;
       // Still waiting for a place in the ring are only appends that are refused with the same error.
     }
+  }
+
+  /** What producers do not end in time is found in the log by the next opening. */
+  async #flushEverything(): Promise<void> {
+    await this.trackers.flush();
+    await atMost(PRODUCERS_PATIENCE, this.producers.seal(true));
+    await this.#flushOwn();
   }
 
   #flushFailed(error: MillraceError): void {
@@ -193,32 +229,70 @@ export class LocalWriter implements StoreWriter {
   /** The WAL worker has ended: when all of the log is in segments, the next opening need not read it. */
   async #markClean(): Promise<void> {
     const { producer } = this.lane;
-    const { coordinator, fileSystem, walDirectory, storeId } = this.#options;
-    const flushed = (await coordinator.flushedSlots()).find(({ lane }) => lane === LANE);
+    const { coordinator } = this.#options;
+    const flushedSlots = await coordinator.flushedSlots();
+    for (const { lane, start } of this.producers.cleanLanes()) {
+      this.#markLane(lane, start, flushedSlots.find((slot) => slot.lane === lane) ?? NOTHING_FLUSHED);
+    }
+    const flushed = flushedSlots.find(({ lane }) => lane === LANE);
     if (flushed === undefined || producer.slotsInUse > 0 || producer.hasOpenBlock) return;
-    if (flushed.blockSequence !== producer.blockSequence - 1) return;
     const start = { slotSequence: producer.slotSequence, blockSequence: producer.blockSequence };
-    writeCleanMark(fileSystem, walDirectory, storeId, LANE, { start, flushed });
+    this.#markLane(LANE, start, flushed);
+  }
+
+  #markLane(lane: number, start: LaneStart, flushed: LaneStart): void {
+    const { fileSystem, walDirectory, storeId } = this.#options;
+    if (flushed.blockSequence === start.blockSequence - 1) {
+      writeCleanMark(fileSystem, walDirectory, storeId, lane, { start, flushed });
+    }
+  }
+
+  #producersHost(doorbell: SharedArrayBuffer): ProducersHost {
+    const { settings, storeId, progress, geometry } = this.#options;
+    const { maxQueuedBytes, flushInterval } = settings.wal;
+    return {
+      own: () => this.lane,
+      flush: this.flush,
+      doorbell,
+      geometry,
+      limits: { maxQueuedBytes, flushInterval },
+      storeId,
+      maxRecordBytes: (shape) => Math.min(this.#options.maxRecordBytes, recordBytesLimit(shape)),
+      serve: async (lane, shape, start) => {
+        const served = await makeLane({ ...this.#options, lane, geometry: shape, start });
+        // The account of the WAL worker is one for all lanes.
+        await this.#wal.addLane({
+          ...served,
+          memory: memoryBehind(served.ring),
+          nextOffsets: new Float64Array(0),
+        });
+        return served;
+      },
+      flushOwn: () => this.#flushOwn(),
+      progress: () => {
+        progress.notify();
+      },
+    };
   }
 
   #sealed(slot: SealedSlot): void {
-    clearTimeout(this.#ageTimer);
-    this.#ageTimer = undefined;
+    this.#age.stop();
     this.#sealedEnd = logPosition(slot.slotSequence, slot.endPosition);
     const durable = this.lane.whenDurable(this.#sealedEnd);
     const { ring, geometry } = this.#options;
     this.flush.add({ lane: LANE, ring, geometry }, slot, durable, this.trackers.takeSnapshots());
   }
+}
 
-  #startAge(): void {
-    if (this.#ageTimer !== undefined || this.lane.failure !== undefined) return;
-    if (this.lane.producer.slotUsedBytes === 0) return;
-    this.#ageTimer = setTimeout(() => {
-      this.#ageTimer = undefined;
-      this.lane.seal();
-    }, this.#options.settings.wal.flushInterval);
-    this.#ageTimer.unref();
-  }
+/** Resolves with `work`, or after so many milliseconds without it. */
+async function atMost(milliseconds: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  await Promise.race([work, timeout]).finally(() => {
+    clearTimeout(timer);
+  });
 }
 
 /** What the WAL worker is told of the lane. */

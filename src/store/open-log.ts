@@ -37,6 +37,8 @@ export interface OpenedLog {
   readonly recovered: RecoveredLane;
   /** What recovery found, in the files of the geometry that the store was last used with. */
   readonly report: RecoveryReport;
+  /** The files were made anew: those of all lanes, all of which are in segments. */
+  readonly replaced: boolean;
   /** High watermark of every stream. */
   readonly watermarks: ReadonlyMap<number, number>;
 }
@@ -53,24 +55,24 @@ export async function openLog(base: OpenedBase, born: boolean): Promise<OpenedLo
   if (existing === undefined && (!born || settings.salvage)) {
     await createSlotFiles(fileSystem, paths.wal, storeId, LANE, geometry);
   }
-  const log = await recoverLog(base, existing ?? geometry);
+  const log = await recoverLog(base, LANE, existing ?? geometry);
   if (existing === undefined || sameGeometry(existing, geometry)) return log;
-  await flushRecovered(base, log);
+  await flushRecovered(base, LANE, log);
   await replaceWalFolder(fileSystem, paths, storeId, LANE, geometry);
-  return { ...(await recoverLog(base, geometry)), report: log.report };
+  return { ...(await recoverLog(base, LANE, geometry)), report: log.report, replaced: true };
 }
 
-async function recoverLog(base: OpenedBase, geometry: RingGeometry): Promise<OpenedLog> {
+export async function recoverLog(base: OpenedBase, lane: number, geometry: RingGeometry): Promise<OpenedLog> {
   const { fileSystem, settings, paths, storeId, coordinator } = base;
   const ring = allocateRing(geometry);
   const stored = await positionsOf(coordinator);
-  const flushed = (await coordinator.flushedSlots()).find(({ lane }) => lane === LANE) ?? NOTHING_FLUSHED;
-  const clean = takeCleanMark(fileSystem, paths.wal, storeId, LANE, flushed)?.start;
+  const flushed = (await coordinator.flushedSlots()).find((slot) => slot.lane === lane) ?? NOTHING_FLUSHED;
+  const clean = takeCleanMark(fileSystem, paths.wal, storeId, lane, flushed)?.start;
   const recovered = await recoverLane({
     fileSystem,
     directory: paths.wal,
     storeId,
-    lane: LANE,
+    lane,
     geometry,
     ring,
     flushed,
@@ -78,13 +80,17 @@ async function recoverLog(base: OpenedBase, geometry: RingGeometry): Promise<Ope
     clean,
     salvage: settings.salvage,
   });
-  await rebuildSlotFiles(fileSystem, paths.wal, LANE, geometry, ring, recovered.unusableFiles);
+  await rebuildSlotFiles(fileSystem, paths.wal, lane, geometry, ring, recovered.unusableFiles);
   const watermarks = new Map([...stored].map(([streamId, { nextOffset }]) => [streamId, nextOffset]));
-  return { geometry, ring, recovered, report: recovered.report, watermarks };
+  return { geometry, ring, recovered, report: recovered.report, replaced: false, watermarks };
 }
 
 /** Moves everything that was recovered into segments, before the store takes its first append. */
-async function flushRecovered(base: OpenedBase, { geometry, ring, recovered }: OpenedLog): Promise<void> {
+export async function flushRecovered(
+  base: OpenedBase,
+  lane: number,
+  { geometry, ring, recovered }: OpenedLog,
+): Promise<void> {
   const { coordinator, pool, objects, storeId } = base;
   const compression = await codecsOf(coordinator);
   const scheduler = new FlushScheduler({
@@ -99,7 +105,9 @@ async function flushRecovered(base: OpenedBase, { geometry, ring, recovered }: O
     failed: () => undefined,
     sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
   });
-  for (const slot of recovered.fillings) scheduler.add({ lane: LANE, ring, geometry }, slot, Promise.resolve());
+  for (const slot of recovered.fillings) scheduler.add({ lane, ring, geometry }, slot, Promise.resolve());
+  // Who waits is the caller of `open`, and is told.
+  scheduler.hurry();
   await scheduler.drain();
 }
 

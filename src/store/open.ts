@@ -28,6 +28,7 @@ import { lockStore, type StoreLock } from './lock.ts';
 import { makeCompactionAgent } from './compaction-agent.ts';
 import { openAlone, openShared, refuseWithoutWal } from './open-diskless.ts';
 import { openManifest } from './open-manifest.ts';
+import { NO_LANES, type RecoveredLanes, recoverLanes, withLanes } from './producers/lane-recovery.ts';
 import { codecsOf, type OpenedBase, type OpenedLog, openLog } from './open-log.ts';
 import { openObjects } from './open-objects.ts';
 import { type OpenOptions, type Settings, settingsOf } from './options.ts';
@@ -137,15 +138,23 @@ async function openWritable(
     const pool = new WorkerPool(flushThreads(), settings.compaction.maxConcurrentJobs);
     opened.push(() => pool.close());
     const base = { fileSystem, settings, paths, storeId, coordinator, pool, objects: descriptor };
+    // First: what they flush has to be known when the store's own lane is held against its streams.
+    const lanes = known === undefined ? NO_LANES : await recoverLanes(base);
     const log = await openLog(base, known !== undefined);
     // Only now: a store whose log is damaged stays as it is.
     await removeUnfinished(coordinator, objects);
     if (known === undefined) writeIdentity(fileSystem, paths.root, storeId, { wal: true });
-    return assemble(base, log, objects, lock);
+    return assemble(base, log, lanes, objects, lock);
   });
 }
 
-async function assemble(base: OpenedBase, log: OpenedLog, objects: ObjectStore, lock: StoreLock): Promise<Store> {
+async function assemble(
+  base: OpenedBase,
+  log: OpenedLog,
+  lanes: RecoveredLanes,
+  objects: ObjectStore,
+  lock: StoreLock,
+): Promise<Store> {
   const { settings, paths, storeId, coordinator, pool } = base;
   const { geometry, ring, recovered, watermarks } = log;
   const progress = new Signal();
@@ -160,6 +169,8 @@ async function assemble(base: OpenedBase, log: OpenedLog, objects: ObjectStore, 
     geometry,
     maxRecordBytes: recordBytesMax(settings, geometry),
     recovered,
+    // Files of another shape than the store's have made way for its own.
+    idleLanes: log.replaced ? [] : lanes.idle,
     nextOffsets: nextOffsetTable(watermarks, streams),
     coordinator,
     runner: pool,
@@ -180,7 +191,7 @@ async function assemble(base: OpenedBase, log: OpenedLog, objects: ObjectStore, 
     lock,
     closePool: () => pool.close(),
     compaction: makeCompactionAgent(base),
-    recovery: log.report,
+    recovery: withLanes(log.report, lanes.reports),
     recovered: streams,
     compression,
   });

@@ -4,6 +4,7 @@ import type { CoordinatorStats } from '../coordinator/coordinator.ts';
 import type { FlushCounters } from '../flush/scheduler.ts';
 import type { RecoveryReport } from '../wal/recovery.ts';
 import type { StoreParts } from './parts.ts';
+import type { ProducerStats } from './producers/producers.ts';
 import type { TrackingStats } from './trackers.ts';
 
 export interface StoreStats {
@@ -32,6 +33,8 @@ export interface StoreStats {
         readonly failure: string | undefined;
       }
     | undefined;
+  /** Lanes that other threads have. */
+  readonly producers: readonly ProducerStats[];
   readonly flush: Readonly<FlushCounters> | undefined;
   /** Consumer offsets and publishers. */
   readonly tracking: TrackingStats | undefined;
@@ -60,6 +63,7 @@ export function statsOf(parts: StoreParts, objects: CoordinatorStats): StoreStat
             blocks: writer.lane.producer.blockSequence,
             failure: writer.lane.failure?.code,
           },
+    producers: writer?.producers?.stats() ?? [],
     flush: writer && { ...writer.flush.counters },
     tracking: writer?.trackers.stats(),
     compaction: parts.compaction && { ...parts.compaction.counters },

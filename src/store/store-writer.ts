@@ -1,10 +1,12 @@
 /** What a store needs of its writing side, whether a WAL or the object store makes appends durable. */
 import type { FlushScheduler } from '../flush/scheduler.ts';
+import type { Memtable } from '../memtable/memtable.ts';
 import type { TrackingEntry } from '../record/tracking-format.ts';
 import type { WritableStreamState } from '../stream/frame-appender.ts';
 import type { Lane } from '../stream/lane.ts';
 import type { SegmentAccess } from '../stream/segment-access.ts';
 import type { StreamReferences } from '../stream/stream-references.ts';
+import type { Producers } from './producers/producers.ts';
 import type { TrackingStats } from './trackers.ts';
 
 /** The consumers and publishers of all open streams. */
@@ -22,10 +24,22 @@ export interface StoreTrackers {
   stats(): TrackingStats;
 }
 
+/** Frames that are in no segment, and how far they are durable. */
+export interface UnflushedMemory {
+  readonly memtable: Memtable;
+  readonly durableEnd: number;
+}
+
 export interface StoreWriter {
   readonly lane: Lane;
   readonly flush: FlushScheduler;
   readonly trackers: StoreTrackers;
+  /** The lane that takes a stream's appends; throws `ERR_MILLRACE_STREAM_HELD` when that is another thread's. */
+  laneFor(streamId: number): Lane;
+  /** Where records of the stream are that are in no segment yet. */
+  memoryOf(streamId: number): UnflushedMemory;
+  /** Lanes of other threads; `undefined` without a WAL. */
+  readonly producers: Producers | undefined;
   /**
    * Appends get their offsets here and are read from memory once they are durable. Otherwise the coordinator assigns
    * them at the commit, and records are read from objects alone.

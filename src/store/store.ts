@@ -10,6 +10,7 @@ import { checkStreamName } from '../stream/name.ts';
 import { SegmentAccess } from '../stream/segment-access.ts';
 import { Stream, type StreamContext } from '../stream/stream.ts';
 import { configOf, type StreamOptions } from '../stream/stream-options.ts';
+import type { WritableStreamState } from '../stream/frame-appender.ts';
 import { Truncations } from '../stream/truncations.ts';
 import { CatalogueGauge } from './catalogue-gauge.ts';
 import { closeAll } from './closing.ts';
@@ -22,13 +23,20 @@ import { Refreshing } from './refreshing.ts';
 import { type StoreStats, statsOf } from './stats.ts';
 import { Trimming } from './trimming.ts';
 import { verifyStore, type VerifyReport } from './verify.ts';
-import type { StoreWriter } from './store-writer.ts';
+import type { ProducerHandle, ProducerOptions } from './producers/handle.ts';
+import type { StoreWriter, UnflushedMemory } from './store-writer.ts';
+
+interface OpenStream {
+  readonly streamId: number;
+  readonly state: WritableStreamState;
+  readonly stream: Stream;
+}
 
 export class Store implements AsyncDisposable {
   readonly #parts: StoreParts;
   readonly #gauge: CatalogueGauge;
   readonly #segments: SegmentAccess;
-  readonly #streams = new Map<string, { readonly streamId: number; readonly stream: Stream }>();
+  readonly #streams = new Map<string, OpenStream>();
   /** The last opening or deletion of each name that is under way. */
   readonly #turns = new Map<string, Promise<unknown>>();
   readonly #context: StreamContext;
@@ -46,6 +54,9 @@ export class Store implements AsyncDisposable {
     this.#gauge.start();
     this.#segments = new SegmentAccess(parts.objects, parts.storeId, parts.settings.cacheBytes);
     this.#trimming = parts.writer && trimmingOf(parts, parts.writer);
+    if (parts.writer?.producers !== undefined) {
+      parts.writer.producers.openStream = (name, options) => this.#stateOf(name, options);
+    }
     this.#context = this.#makeContext();
     if (this.#trimming === undefined || parts.shared) {
       this.#refreshing = new Refreshing(parts.coordinator, parts.progress);
@@ -82,6 +93,18 @@ export class Store implements AsyncDisposable {
       if ((await this.#parts.coordinator.findStream(name)) === undefined) return undefined;
       return this.#open(name, configOf({}));
     });
+  }
+
+  /**
+   * A lane of its own for another thread, which appends to streams that it holds for as long: send it with
+   * `postMessage(handle, handle.transferList)`, and take it over there with `attachProducer(handle)`. Each takes a ring
+   * of memory, and as much disk. `ERR_MILLRACE_UNSUPPORTED` without a WAL.
+   */
+  async producer(options: ProducerOptions = {}): Promise<ProducerHandle> {
+    this.#check();
+    const { producers } = this.#writer();
+    if (producers !== undefined) return producers.create(options);
+    throw new MillraceError('ERR_MILLRACE_UNSUPPORTED', 'a store without a WAL has no lanes for other threads');
   }
 
   /** All streams, by name. */
@@ -252,6 +275,7 @@ export class Store implements AsyncDisposable {
     const description = await coordinator.findStream(name);
     if (description === undefined) return false;
     const { streamId } = description;
+    writer.laneFor(streamId);
     this.#streams.get(name)?.stream.markDeleted();
     this.#streams.delete(name);
     const deleted = await coordinator.deleteStream(streamId);
@@ -282,12 +306,20 @@ export class Store implements AsyncDisposable {
       known.stream.markDeleted();
       writer?.trackers.close(known.streamId);
     }
-    const stream = await this.#make(description);
-    this.#streams.set(name, { streamId: description.streamId, stream });
-    return stream;
+    const open = await this.#make(description);
+    this.#streams.set(name, open);
+    return open.stream;
   }
 
-  async #make(description: StreamDescription): Promise<Stream> {
+  /** For a producer. */
+  async #stateOf(name: string, options: StreamOptions): Promise<WritableStreamState> {
+    await this.stream(name, options);
+    const open = this.#streams.get(name);
+    assert(open !== undefined, 'a stream that was just opened is open');
+    return open.state;
+  }
+
+  async #make(description: StreamDescription): Promise<OpenStream> {
     const { coordinator, writer, compression } = this.#parts;
     const { streamId, config } = description;
     if (config.compression !== 'lz4') compression.set(streamId, config.compression);
@@ -302,13 +334,14 @@ export class Store implements AsyncDisposable {
     };
     const references =
       writer && (await writer.trackers.open(description.name, state, this.#segments, recovered?.tracking ?? []));
-    return new Stream(description, state, this.#context, references);
+    return { streamId, state, stream: new Stream(description, state, this.#context, references) };
   }
 
   #makeContext(): StreamContext {
     const { coordinator, writer, progress, compression } = this.#parts;
     const assignsOffsets = writer?.assignsOffsets ?? true;
-    const lane = assignsOffsets ? writer?.lane : undefined;
+    const memory = (streamId: number): UnflushedMemory | undefined =>
+      assignsOffsets ? writer?.memoryOf(streamId) : undefined;
     const truncations = new Truncations();
     return {
       coordinator,
@@ -317,10 +350,13 @@ export class Store implements AsyncDisposable {
       loopShare: new LoopShare(),
       assignsOffsets,
       unflushed: {
-        firstOffset: (streamId) => lane?.memtable.firstOffset(streamId),
-        segmentLimit: (streamId) => lane?.memtable.segmentLimit(streamId) ?? Infinity,
+        firstOffset: (streamId) => memory(streamId)?.memtable.firstOffset(streamId),
+        segmentLimit: (streamId) => memory(streamId)?.memtable.segmentLimit(streamId) ?? Infinity,
         truncations: (streamId, since) => truncations.since(streamId, since),
-        read: (streamId, offset, maxBytes) => lane?.memtable.read(streamId, offset, lane.durableEnd, maxBytes),
+        read: (streamId, offset, maxBytes) => {
+          const held = memory(streamId);
+          return held?.memtable.read(streamId, offset, held.durableEnd, maxBytes);
+        },
       },
       check: () => {
         this.#check();
@@ -328,17 +364,21 @@ export class Store implements AsyncDisposable {
         if (writer === undefined) this.#refreshing?.check();
       },
       writer: () => this.#writer().lane,
-      durableNextOffset: (streamId, stored) =>
-        lane?.memtable.durableNextOffset(streamId, lane.durableEnd) ??
-        Math.min(stored, lane?.memtable.segmentLimit(streamId) ?? Infinity),
+      laneFor: (streamId) => this.#writer().laneFor(streamId),
+      durableNextOffset: (streamId, stored) => {
+        const held = memory(streamId);
+        const limit = held?.memtable.segmentLimit(streamId) ?? Infinity;
+        return held?.memtable.durableNextOffset(streamId, held.durableEnd) ?? Math.min(stored, limit);
+      },
       truncated: (streamId, nextOffset) => {
         truncations.add(streamId, nextOffset);
         progress.notify();
       },
-      unflushedTotals: (streamId, stored) => ({
-        ...(lane?.memtable.totals(streamId, stored, lane.durableEnd) ?? { records: 0, userBytes: 0 }),
-        voidFrom: lane?.memtable.segmentLimit(streamId, stored.epoch) ?? Infinity,
-      }),
+      unflushedTotals: (streamId, stored) => {
+        const held = memory(streamId);
+        const totals = held?.memtable.totals(streamId, stored, held.durableEnd) ?? { records: 0, userBytes: 0 };
+        return { ...totals, voidFrom: held?.memtable.segmentLimit(streamId, stored.epoch) ?? Infinity };
+      },
       trim: (streamId, beforeOffset) => this.#requireTrimming().trim(streamId, beforeOffset),
       whileUntrimmed: (work) => this.#requireTrimming().exclusively(work),
       configured: ({ streamId, config }) => {

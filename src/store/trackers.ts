@@ -4,7 +4,7 @@ import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { TrackingSnapshot } from '../flush/flush-job.ts';
 import type { TrackingEntry } from '../record/tracking-format.ts';
 import type { WritableStreamState } from '../stream/frame-appender.ts';
-import type { Lane } from '../stream/lane.ts';
+import type { TrackingSource } from '../stream/lane.ts';
 import type { SegmentAccess } from '../stream/segment-access.ts';
 import { holdsBelow, loadTracking } from '../stream/tracking-loader.ts';
 import type { TrackingSettings } from '../stream/tracking-policy.ts';
@@ -14,6 +14,16 @@ interface OpenTracker {
   readonly name: string;
   readonly stream: WritableStreamState;
   readonly tracker: StreamTracker;
+}
+
+/** The lanes that streams are in. */
+export interface TrackingLanes {
+  /** Whether the store's own lane has nothing to flush. */
+  ownIsEmpty(): boolean;
+  /** Whether another lane than the store's own has the stream. */
+  holds(streamId: number): boolean;
+  /** Writes tracking frames into the stream's lane; resolves when they are durable. */
+  track(stream: WritableStreamState, source: TrackingSource): Promise<void>;
 }
 
 /** Of all open streams together. */
@@ -33,14 +43,14 @@ export interface TrackingStats {
 
 export class Trackers {
   readonly #coordinator: Coordinator;
-  readonly #lane: () => Lane;
+  readonly #lanes: TrackingLanes;
   readonly #clock: Clock;
   readonly #settings: TrackingSettings;
   readonly #open = new Map<number, OpenTracker>();
 
-  constructor(coordinator: Coordinator, lane: () => Lane, clock: Clock, settings: TrackingSettings) {
+  constructor(coordinator: Coordinator, lanes: TrackingLanes, clock: Clock, settings: TrackingSettings) {
     this.#coordinator = coordinator;
-    this.#lane = lane;
+    this.#lanes = lanes;
     this.#clock = clock;
     this.#settings = settings;
   }
@@ -56,7 +66,7 @@ export class Trackers {
     const host: TrackerHost = {
       clock: this.#clock,
       settings: this.#settings,
-      write: (source) => this.#lane().appendTracking(stream, source),
+      write: (source) => this.#lanes.track(stream, source),
       later: (milliseconds, callback) => {
         const timer = setTimeout(callback, milliseconds);
         timer.unref();
@@ -75,6 +85,8 @@ export class Trackers {
   takeSnapshots(): Map<number, TrackingSnapshot> {
     const snapshots = new Map<number, TrackingSnapshot>();
     for (const [streamId, { stream, tracker }] of this.#open) {
+      // A filling of one lane cannot say where streams of another one are.
+      if (this.#lanes.holds(streamId)) continue;
       const entries = tracker.takeSnapshot();
       if (entries === undefined) continue;
       snapshots.set(streamId, { entries, nextOffset: stream.nextOffset, epoch: stream.epoch });
@@ -94,7 +106,7 @@ export class Trackers {
   /** Also of a stream that nobody writes to any more: else what retention lets go would stay on disk for ever. */
   #wantSnapshot(tracker: StreamTracker): void {
     tracker.wantSnapshot();
-    if (this.#lane().producer.slotUsedBytes === 0) tracker.touch();
+    if (this.#lanes.ownIsEmpty()) tracker.touch();
   }
 
   /** Writes everything that has gathered; resolves when it is durable. */

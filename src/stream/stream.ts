@@ -35,6 +35,8 @@ export interface StreamContext extends BatchSource, InfoSource {
   readonly segments: SegmentAccess;
   /** The writing side; throws a coded error when the store takes no appends. */
   writer(): Lane;
+  /** As `writer`, for appends to a stream: throws also when another lane has it. */
+  laneFor(streamId: number): Lane;
   /**
    * This process assigns the offsets of its streams at the append. Otherwise the coordinator does at the commit, and it
    * alone knows where a stream ends.
@@ -101,7 +103,7 @@ export class Stream {
    */
   append(value: RecordValue, options?: AppendOptions): Promise<number> {
     try {
-      const lane = this.#writer();
+      const lane = this.#lane();
       checkAppendOptions(options);
       return lane.append(this.#state, value, options === undefined ? null : keyBytes(options.key), options?.timestamp);
     } catch (error) {
@@ -116,7 +118,7 @@ export class Stream {
    */
   appendMany(records: readonly RecordInput[]): Promise<number> {
     try {
-      return this.#writer().appendMany(this.#state, records);
+      return this.#lane().appendMany(this.#state, records);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -212,7 +214,7 @@ export class Stream {
     const { firstOffset } = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
     if (nextOffset < firstOffset) throw this.#outOfRange(nextOffset, firstOffset);
     const forget = [...this.#publishers.values()].map((publisher) => publisher.claimsToForget());
-    await this.#writer().truncate(this.#state, nextOffset, () => {
+    await this.#lane().truncate(this.#state, nextOffset, () => {
       this.#context.truncated(streamId, nextOffset);
       this.#references?.cut(nextOffset, firstOffset);
       for (const forgetClaims of forget) forgetClaims();
@@ -272,7 +274,7 @@ export class Stream {
     if (publisher === undefined) {
       publisher = new Publisher(reference, {
         stream: this.#state,
-        lane: () => this.#writer(),
+        lane: () => this.#lane(),
         references: () => this.#requireReferences(),
       });
       this.#publishers.set(reference, publisher);
@@ -407,6 +409,11 @@ export class Stream {
       `${this.name}: offset ${offset} is ${offset > bound ? 'beyond the end' : 'below the start'}, which is ${bound}`,
       { details: { stream: this.name, offset, bound } },
     );
+  }
+
+  #lane(): Lane {
+    this.#check();
+    return this.#context.laneFor(this.#state.streamId);
   }
 
   #writer(): Lane {

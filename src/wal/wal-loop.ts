@@ -12,6 +12,8 @@ import { WalWriter } from './writer.ts';
 
 /** How long the worker sleeps at most before it looks for messages. */
 const SLEEP_MAX = 1_000;
+/** Writes after which the worker looks for messages though there is more to write. */
+const BUSY_STEPS_MAX = 64;
 
 export interface WalPort {
   /** The next waiting message; `undefined` when there is none. */
@@ -39,12 +41,14 @@ export async function runWal(
 }
 
 function serve(writer: WalWriter, doorbell: Doorbell, port: WalPort): void {
-  for (;;) {
+  for (let busy = 0; ;) {
     const seen = doorbell.read();
-    if (writer.step() > 0) continue;
+    const wrote = writer.step() > 0;
+    busy = wrote ? busy + 1 : 0;
+    if (wrote && busy % BUSY_STEPS_MAX !== 0) continue;
     const request = port.receive();
     if (request === undefined) {
-      doorbell.sleep(seen, SLEEP_MAX);
+      if (!wrote) doorbell.sleep(seen, SLEEP_MAX);
     } else if (request.type === 'add-lane') {
       port.send({ type: 'ready', mode: writer.addLane(request.lane).mode });
     } else {

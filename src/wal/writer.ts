@@ -23,7 +23,7 @@ export interface LaneAssignment {
   readonly memory?: object | undefined;
   readonly geometry: RingGeometry;
   readonly start: LaneStart;
-  /** Next offset by stream id, after recovery. */
+  /** Next offset by stream id, after recovery; of all lanes, with the first one that is added. */
   readonly nextOffsets: Float64Array;
 }
 
@@ -49,14 +49,14 @@ export class LaneWriter {
   #position: number = FIRST_BLOCK_POSITION;
   #nextBlock: number;
 
-  constructor(assignment: LaneAssignment, target: WalTarget) {
+  constructor(assignment: LaneAssignment, target: WalTarget, account: StreamAccount) {
     this.#assignment = assignment;
     this.#target = target;
     this.#words = new LaneWords(assignment.ring);
     this.#bytes = new Uint8Array(assignment.ring);
     this.#view = new DataView(assignment.ring);
     this.#checksum = checksumOfRanges(this.#bytes, assignment.memory);
-    this.#account = new StreamAccount(assignment.nextOffsets);
+    this.#account = account;
     this.#slotSequence = assignment.start.slotSequence;
     this.#nextBlock = assignment.start.blockSequence;
   }
@@ -162,6 +162,8 @@ export class LaneWriter {
 export class WalWriter {
   readonly #target: WalTarget;
   readonly #lanes: LaneWriter[] = [];
+  /** One for all lanes: a stream may move from lane to lane, and goes on where it ended. */
+  #account: StreamAccount | undefined;
   /** What a step threw: every later step throws the same, and no file is touched again. */
   #failure: { readonly error: unknown } | undefined;
 
@@ -170,7 +172,8 @@ export class WalWriter {
   }
 
   addLane(assignment: LaneAssignment): LaneWriter {
-    const lane = new LaneWriter(assignment, this.#target);
+    this.#account ??= new StreamAccount(assignment.nextOffsets);
+    const lane = new LaneWriter(assignment, this.#target, this.#account);
     this.#lanes.push(lane);
     lane.open();
     return lane;

@@ -24,7 +24,7 @@ let directory: TemporaryDirectory;
 let doorbell: SharedArrayBuffer;
 
 /** A lane with one closed block that holds `values`. */
-async function laneWith(lane: number, values: readonly string[]): Promise<LaneAssignment> {
+async function laneWith(lane: number, values: readonly string[], streamId = 1): Promise<LaneAssignment> {
   await createSlotFiles(new NodeFileSystem(), directory.path, STORE_ID, lane, SMALL_RING);
   const { ring } = await recover(lane);
   const identity = { lane, storeId: STORE_ID };
@@ -37,7 +37,7 @@ async function laneWith(lane: number, values: readonly string[]): Promise<LaneAs
   });
   producer.words.reset(0);
   const appender = new FrameAppender(ring, producer, new Memtable(ring, SMALL_RING));
-  const stream = newStream(1);
+  const stream = newStream(streamId);
   for (const value of values) appender.append(stream, null, value, value.length * 3, 0);
   producer.closeBlock();
   return { lane, ring, geometry: SMALL_RING, start: START, nextOffsets: new Float64Array(4) };
@@ -93,13 +93,21 @@ describe('the WAL worker', () => {
 
   it('serves a lane that comes later', async () => {
     const first = await laneWith(0, ['a']);
-    const second = await laneWith(1, ['b']);
+    const second = await laneWith(1, ['b'], 2);
     const replies = await run([first], [{ type: 'add-lane', lane: second }, { type: 'stop' }]);
     assert.deepEqual(
       replies.map(({ type }) => type),
       ['ready', 'ready', 'stopped'],
     );
-    assert.deepEqual((await recover(1)).text.get(1), ['0:b']);
+    assert.deepEqual((await recover(1)).text.get(2), ['0:b']);
+  });
+
+  it('stops when two lanes append to one stream: it does not go on where it ended', async () => {
+    const first = await laneWith(0, ['a']);
+    const second = await laneWith(1, ['b']);
+    const replies = await run([first, second], [{ type: 'stop' }]);
+    const failed = replies.at(-1);
+    assert.ok(failed?.type === 'failed' && failed.error.code === 'ERR_MILLRACE_WAL_GAP');
   });
 
   it('says why it ends when it cannot go on, and that nothing more becomes durable', async () => {
