@@ -50,7 +50,7 @@ function startPool(threads: number, tasksPerThread: number): Piscina {
     idleTimeout: IDLE_TIMEOUT,
     concurrentTasksPerWorker: tasksPerThread,
   });
-  // A worker that ends while it has nothing to do: the next job starts another one. Unheard, it would end the process.
+  // A worker that ends between two jobs, or one that takes long to close: the pool goes on, so the process has to.
   pool.on('error', () => undefined);
   return pool;
 }

@@ -1,8 +1,7 @@
 /** A file system in an image file whose power can be cut. Needs root, loop devices and a C compiler. */
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hasProgram } from '../support/child-processes.ts';
+import { hasProgram, runSync } from '../support/child-processes.ts';
 
 const SOURCE: string = join(import.meta.dirname, '..', '..', '..', 'test', 'kill', 'power-cut.c');
 const IMAGE_MIB = 256;
@@ -29,9 +28,9 @@ export class CuttableDisk {
     this.#image = join(directory, 'image');
     this.#cutter = join(directory, 'power-cut');
     mkdirSync(this.path);
-    run('cc', '-o', this.#cutter, SOURCE);
-    run('truncate', '-s', `${name === 'xfs' ? 2 * IMAGE_MIB : IMAGE_MIB}M`, this.#image);
-    run(`mkfs.${name}`, '-q', this.#image);
+    runSync('cc', '-o', this.#cutter, SOURCE);
+    runSync('truncate', '-s', `${name === 'xfs' ? 2 * IMAGE_MIB : IMAGE_MIB}M`, this.#image);
+    runSync(`mkfs.${name}`, '-q', this.#image);
     this.mount();
   }
 
@@ -41,11 +40,11 @@ export class CuttableDisk {
    */
   mount(): void {
     for (let attempt = 0; attempt < MOUNT_ATTEMPTS; attempt += 1) {
-      run('mount', '-o', 'loop', this.#image, this.path);
+      runSync('mount', '-o', 'loop', this.#image, this.path);
       this.#mounted = true;
       if (this.#isAlive()) return;
       this.unmount();
-      run('sleep', '0.2');
+      runSync('sleep', '0.2');
     }
     throw new Error(`${this.path}: the file system that was cut is still mounted elsewhere`);
   }
@@ -61,17 +60,11 @@ export class CuttableDisk {
 
   /** From now on nothing reaches the disk, whoever goes on writing. Returns when that was: see `monotonicNow`. */
   cut(): number {
-    return Number(run(this.#cutter, this.path));
+    return Number(runSync(this.#cutter, this.path));
   }
 
   unmount(): void {
-    if (this.#mounted) run('umount', this.path);
+    if (this.#mounted) runSync('umount', this.path);
     this.#mounted = false;
   }
-}
-
-function run(program: string, ...args: string[]): string {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${error?.message ?? stderr}`);
-  return stdout;
 }

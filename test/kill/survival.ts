@@ -17,6 +17,8 @@ export interface SurvivalOptions {
   readonly scratch: string;
   readonly expectation: Expectation;
   readonly environment?: Readonly<Record<string, string>>;
+  /** Called when its store is open. */
+  readonly opened?: () => void;
   /** Arguments of Node itself. */
   readonly nodeArguments?: readonly string[];
 }
@@ -38,7 +40,10 @@ export async function survive(options: SurvivalOptions): Promise<Survival> {
   return survival;
 }
 
-function run(trial: Trial, { environment, nodeArguments = [], expectation }: SurvivalOptions): Promise<Survival> {
+function run(
+  trial: Trial,
+  { environment, nodeArguments = [], expectation, opened }: SurvivalOptions,
+): Promise<Survival> {
   const child = spawn(process.execPath, [...nodeArguments, CHILD, JSON.stringify(trial)], {
     stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
@@ -52,6 +57,7 @@ function run(trial: Trial, { environment, nodeArguments = [], expectation }: Sur
   const reader = new ReportReader();
   (child.stdio[REPORT_DESCRIPTOR] as Readable).setEncoding('utf8').on('data', (text: string) => {
     for (const report of reader.push(text)) {
+      if (report.type === 'open') opened?.();
       if (report.type === 'survived') survival = report;
       else expectation.add(report);
     }

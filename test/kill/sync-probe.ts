@@ -2,10 +2,11 @@
  * What the system's own answers are worth around a power cut, without any of the engine: a small program writes and
  * syncs, the power is cut, and what it was told to be durable is looked for on the disk.
  */
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Random } from '../../src/base/random.ts';
+import { runSync } from '../support/child-processes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { CuttableDisk, type FileSystemName } from './cuttable-disk.ts';
 
@@ -35,8 +36,7 @@ export async function probeSync(
 ): Promise<ProbeFigures> {
   const directory = temporaryDirectory();
   const program = join(directory.path, 'sync-probe');
-  const { status, stderr } = spawnSync('cc', ['-O1', '-o', program, SOURCE]);
-  if (status !== 0) throw new Error(`cc: ${stderr.toString()}`);
+  runSync('cc', '-O1', '-o', program, SOURCE);
   const disk = new CuttableDisk(directory.path, fileSystem);
   const figures = { cuts: 0, answers: 0, late: 0, lostEarly: 0, lostLate: 0 };
   for (; figures.cuts < cuts; figures.cuts += 1) {

@@ -9,7 +9,6 @@ const skip = process.platform === 'linux' ? false : 'open descriptors are counte
 const DEATHS = deathsAt(2).filter(
   ({ worker, job, operation, end }) =>
     (worker === 'wal' && end === 'memory') ||
-    end === 'idle' ||
     (job === 'flush' && operation === 'renameSync' && end === 'exit') ||
     (job === 'rewrite' && operation === 'writeSync' && end === 'throw'),
 );

@@ -19,6 +19,13 @@ export async function run(program: string, args: readonly string[], timeout = 60
   return stdout;
 }
 
+/** Runs a program to its end, blocking, and returns what it printed; throws its error output when it fails. */
+export function runSync(program: string, ...args: readonly string[]): string {
+  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${program} ${args.join(' ')}: ${error?.message ?? stderr}`);
+  return stdout;
+}
+
 /** A server of a test. The kernel ends it with the test's process, however that ends. */
 export class ServerProcess {
   readonly #child: ChildProcess;

@@ -14,9 +14,8 @@ export interface Mortality {
   readonly worker: 'wal' | 'pool';
   /** Of the pool: what it is to be busy with. */
   readonly job?: 'flush' | 'rewrite';
-  /** `idle`: by an error, right after its job is done. */
-  readonly end: 'exit' | 'throw' | 'memory' | 'idle';
-  /** It ends before this call of the operation, or after the job that makes it. */
+  readonly end: 'exit' | 'throw' | 'memory';
+  /** It ends before this call of the operation. */
   readonly operation: 'writeSync' | 'fdatasyncSync' | 'renameSync' | 'fsyncSync';
   readonly call: number;
   /** A file that says that it has ended: those that take its place go on. */
@@ -25,12 +24,6 @@ export interface Mortality {
 
 function end({ end, ended }: Mortality): void {
   fs.writeFileSync(ended, '');
-  if (end === 'idle') {
-    afterJob = (): void => {
-      setImmediate(fail);
-    };
-    return;
-  }
   if (end === 'exit') process.exit(3);
   if (end === 'memory') for (const hog: unknown[] = []; ;) hog.push(new Array(100_000).fill(hog.length));
   // One of the two is met first: the loop of the WAL worker gives no turn to anybody.
@@ -43,7 +36,6 @@ function fail(): never {
 }
 
 let busyWith: string | undefined;
-let afterJob: (() => void) | undefined;
 
 function arm(mortality: Mortality): void {
   const { operation, call, job, ended } = mortality;
@@ -77,7 +69,5 @@ export async function run(job: FlushJob | RewriteJob): Promise<unknown> {
     return await realJob?.(job);
   } finally {
     busyWith = undefined;
-    afterJob?.();
-    afterJob = undefined;
   }
 }

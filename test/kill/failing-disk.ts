@@ -1,0 +1,71 @@
+/**
+ * A disk that fails for real: a file system in a sparse image on a memory disk. Once the memory disk is full, the image
+ * cannot grow, and whatever needs a block of it that was never written gets an error from the device, at the write or
+ * only at the sync. Needs root and loop devices.
+ */
+import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { hasProgram, runSync } from '../support/child-processes.ts';
+import { type FileSystemName } from './cuttable-disk.ts';
+
+const MEMORY_MIB = 160;
+const IMAGE_MIB = 512;
+
+/** Why there can be none here; `undefined` when there can. */
+export function whyNoFailingDisk(name: FileSystemName): string | undefined {
+  if (process.getuid?.() !== 0) return 'only root may mount an image';
+  const missing = [`mkfs.${name}`, 'mount', 'umount'].find((program) => !hasProgram(program));
+  return missing === undefined ? undefined : `there is no ${missing}`;
+}
+
+export class FailingDisk {
+  /** Where the file system is mounted. */
+  readonly path: string;
+  readonly #memory: string;
+  readonly #image: string;
+
+  constructor(directory: string, name: FileSystemName) {
+    this.path = join(directory, 'disk');
+    this.#memory = join(directory, 'memory');
+    this.#image = join(this.#memory, 'image');
+    mkdirSync(this.path);
+    mkdirSync(this.#memory);
+    runSync('mount', '-t', 'tmpfs', '-o', `size=${MEMORY_MIB}m`, 'none', this.#memory);
+    runSync('truncate', '-s', `${IMAGE_MIB}M`, this.#image);
+    runSync(`mkfs.${name}`, '-q', this.#image);
+    runSync('mount', '-o', 'loop', this.#image, this.path);
+  }
+
+  /** From now on no block can be written that was not written before. */
+  fail(): void {
+    const ballast = openSync(join(this.#memory, 'ballast'), 'w');
+    try {
+      for (const bytes of [1024 * 1024, 4096]) {
+        while (writes(ballast, Buffer.alloc(bytes)));
+      }
+    } finally {
+      closeSync(ballast);
+    }
+  }
+
+  /** There is room again; what the system still held of the file system is forgotten. */
+  repair(): void {
+    runSync('umount', this.path);
+    rmSync(join(this.#memory, 'ballast'));
+    runSync('mount', '-o', 'loop', this.#image, this.path);
+  }
+
+  remove(): void {
+    runSync('umount', this.path);
+    runSync('umount', this.#memory);
+  }
+}
+
+function writes(descriptor: number, bytes: Buffer): boolean {
+  try {
+    return writeSync(descriptor, bytes) === bytes.length;
+  } catch (error) {
+    if ((error as { code?: string }).code === 'ENOSPC') return false;
+    throw error;
+  }
+}
