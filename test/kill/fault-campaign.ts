@@ -93,10 +93,12 @@ export async function runFaultCampaign(options: FaultCampaignOptions): Promise<F
 function* everyFault(from: number): Generator<{ rule: FaultRule; operation: number }> {
   for (let first = from; ; first += 1) {
     for (const [index, kind] of FAULT_KINDS.entries()) {
+      // Others than writes and syncs come once in a while.
+      const at = kind.operation === 'write' || kind.operation === 'sync' ? first : Math.ceil(first / 8);
       // The system library writes on after a short write, so that one takes two calls.
-      const once = kind.action.startsWith('short') ? first + 1 : first;
+      const once = kind.action.startsWith('short') ? at + 1 : at;
       const last = (first + index) % 2 === 0 ? once : 2 ** 31;
-      yield { rule: { ...kind, path: '/', first, last }, operation: first };
+      yield { rule: { ...kind, path: '/', first: at, last }, operation: first };
     }
   }
 }
@@ -144,6 +146,8 @@ function checkStopped({ append, close, errors }: Survival, calls: Calls): void {
   const written = calls.slice(1).filter((call) => call.operation === 'write' && call.path === path);
   const again = written.filter(({ outcome }) => outcome === 'ok');
   assert.deepEqual(again, [], `${path} is written again after it has failed`);
+  // Appends need the manifest only once they are flushed.
+  if (!path.startsWith('/wal/')) return;
   assert.notEqual(append, 'appended', `appends go on after ${operation} of ${path} has failed`);
   assert.ok(errors.length > 0);
 }

@@ -2,7 +2,7 @@
  * A process to which something happens that it has to survive: a disk that fails, a worker that ends, a thread that is
  * blocked. It works until then, tries what is left to it, closes, and tells all. Argument: a `Trial` as JSON.
  */
-import { readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { SeededRandom } from '../../src/base/random.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { isMillraceError, open, type OpenOptions, type Store } from '../../src/index.ts';
@@ -18,6 +18,8 @@ export interface Trial extends Task {
   readonly options?: Pick<OpenOptions, 'compaction'>;
   /** How long it works when nothing happens, in milliseconds. */
   readonly milliseconds: number;
+  /** It stops working before that once this file is there. */
+  readonly until?: string;
   /** Where it writes down what it can still read when all is over: name and content of each stream. */
   readonly seen: string;
   /** For how long its thread is blocked in the middle, in milliseconds. Default not at all. */
@@ -55,8 +57,11 @@ function block(milliseconds: number): void {
 async function work(store: Store, trial: Trial): Promise<string[]> {
   const controller = new AbortController();
   const errors = new Set<string>();
-  const { milliseconds, blocked, seed, publishFrom } = trial;
+  const { milliseconds, until, blocked, seed, publishFrom } = trial;
   const timers = [setTimeout(() => controller.abort(), milliseconds)];
+  if (until !== undefined) {
+    timers.push(setInterval(() => existsSync(until) && controller.abort(), 20));
+  }
   if (blocked !== undefined) timers.push(setTimeout(block, milliseconds / 2, blocked));
   let appends = 0;
   const nextName = (): string => {

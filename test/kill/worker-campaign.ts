@@ -14,7 +14,10 @@ import { workloadNamed } from './workloads.ts';
 type Death = Omit<Mortality, 'ended'>;
 
 const ENDS = ['exit', 'throw', 'memory'] as const;
+/** How long a worker may take to come to its end, in milliseconds. */
+const PATIENCE = 20_000;
 const WORK = 400;
+const WAL = { slots: 3, slotBytes: 64 * 1024, flushInterval: 20 };
 /** The heap of every thread of the process, so that running out of it is quick. */
 const HEAP_MIB = 96;
 
@@ -42,7 +45,7 @@ export async function loseWorker(death: Death, seed: number): Promise<boolean> {
   const expectation = new Expectation(workloadNamed(workload));
   const mortality: Mortality = { ...death, ended: join(directory.path, 'ended') };
   const survival = await survive({
-    trial: { dir, workload, seed, wal: { slots: 3, slotBytes: 64 * 1024, flushInterval: 20 }, milliseconds: WORK },
+    trial: { dir, workload, seed, wal: WAL, milliseconds: PATIENCE, until: mortality.ended },
     scratch: directory.path,
     expectation,
     environment: { [MORTALITY]: JSON.stringify(mortality) },
