@@ -88,7 +88,8 @@ function workUntilKilled(options: RoundOptions): Promise<Death> {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   };
   // A rule may name an operation that never comes.
-  let timer = setTimeout(kill, isTimed(moment) ? 40 * WORK_MAX : 20 * WORK_MAX);
+  const longest = workloadNamed(workload).work ?? WORK_MAX;
+  let timer = setTimeout(kill, 40 * longest);
   const wait = (milliseconds: number): void => {
     clearTimeout(timer);
     timer = setTimeout(kill, milliseconds);
@@ -99,7 +100,7 @@ function workUntilKilled(options: RoundOptions): Promise<Death> {
   const pipe = child.stdio[REPORT_DESCRIPTOR] as Readable;
   pipe.setEncoding('utf8').on('data', (text: string) => {
     for (const report of reader.push(text)) {
-      if (report.type === 'open' && killedAt === undefined) wait(isTimed(moment) ? moment.milliseconds : 4 * WORK_MAX);
+      if (report.type === 'open' && killedAt === undefined) wait(isTimed(moment) ? moment.milliseconds : 4 * longest);
       reports.push(report);
     }
   });

@@ -72,7 +72,10 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignFig
     const rounds = workloadNamed(workload).births === true ? KILLS_PER_BIRTH : killsPerStore;
     for (let round = 0; round < rounds && !isDone(); round += 1) {
       const next = every === undefined ? undefined : sweeps.get(workload)?.next();
-      const moment: Moment = next === undefined || next.done === true ? randomMoment(random, weapon) : next.value;
+      const moment: Moment =
+        next === undefined || next.done === true
+          ? randomMoment(random, weapon, workloadNamed(workload).work)
+          : next.value;
       const what = `${workload}, seed ${seed}, kill ${figures.kills + 1}, ${JSON.stringify(moment)}, ${dir}`;
       const where = disk === undefined ? {} : { disk };
       const shared = { dir, scratch: directory.path, random, workload, moment, weapon, expectation, ...where };

@@ -32,7 +32,7 @@ export class Expectation {
 
   constructor(workload: Workload) {
     this.#shared = sharedNames(workload);
-    this.#owned = new Map(ownedNames(workload).map((name) => [name, new OwnedStream()]));
+    this.#owned = new Map(ownedNames(workload).map((name) => [name, new OwnedStream(workload.owned?.keyed === true)]));
   }
 
   add(report: Report): void {

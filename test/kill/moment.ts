@@ -22,9 +22,9 @@ export function isTimed(moment: Moment): moment is TimedMoment {
   return 'milliseconds' in moment;
 }
 
-/** The longest that a process works before it is killed, in milliseconds. */
+/** The longest that a process works before it is killed, in milliseconds, where its workload does not say. */
 export const WORK_MAX = 250;
-/** File operations that a process may get through before it is killed at one. */
+/** File operations that a process may get through in that time, before it is killed at one. */
 const OPERATIONS_MAX = 400;
 
 export type Weapon = 'shim' | 'strace' | 'clock';
@@ -39,14 +39,15 @@ export function chooseWeapon(): { readonly weapon: Weapon; readonly reason?: str
   return { weapon: 'clock', reason: `${reason}, and there is no strace: processes are killed by the clock only` };
 }
 
-export function randomMoment(random: Random, weapon: Weapon): Moment {
+export function randomMoment(random: Random, weapon: Weapon, work: number = WORK_MAX): Moment {
   if (weapon !== 'clock' && random.below(2) === 0) {
     const operation = (['write', 'sync', 'rename', 'open', 'any'] as const)[random.below(5)] ?? 'write';
     const often = operation === 'write' || operation === 'any';
-    const first = 1 + random.below(often ? OPERATIONS_MAX : OPERATIONS_MAX / 10);
+    const most = Math.ceil((OPERATIONS_MAX * work) / WORK_MAX);
+    const first = 1 + random.below(often ? most : most / 10);
     return { rule: { operation, first }, after: random.below(2) === 0 };
   }
-  return { afterOpen: random.below(5) > 0, milliseconds: random.below(WORK_MAX) };
+  return { afterOpen: random.below(5) > 0, milliseconds: random.below(work) };
 }
 
 /** How a process has to be started so that it is killed at its moment. */

@@ -1,9 +1,9 @@
 /** The actor that has a stream to itself: it takes one step after the other, and tells of each before and after. */
-import type { Store } from '../../src/index.ts';
+import type { RecordInput } from '../../src/index.ts';
 import { type Cast, GROUP_MAX, pause } from './actors.ts';
 import type { Step } from './owned-stream.ts';
 import { report } from './reports.ts';
-import { valuesOf } from './values.ts';
+import { keyOf, valuesOf } from './values.ts';
 
 const APPENDS_MAX = 6;
 const DAY = 86_400_000;
@@ -14,7 +14,7 @@ export async function own(name: string, cast: Cast): Promise<void> {
     await pause(cast.random);
     const step = await chooseStep(name, cast);
     report({ type: 'step', stream: name, step });
-    await take(cast.store, name, step);
+    await take(cast, name, step);
     report({ type: 'done', stream: name });
   }
 }
@@ -38,14 +38,17 @@ async function chooseStep(name: string, { store, workload, random, nextName }: C
   return { kind, offset: kind === 'trim' ? firstOffset + few - 1 : nextOffset - few + 1 };
 }
 
-async function take(store: Store, name: string, step: Step): Promise<void> {
+async function take({ store, workload }: Cast, name: string, step: Step): Promise<void> {
   if (step.kind === 'delete') {
     await store.deleteStream(name);
     return;
   }
-  const stream = await store.stream(name);
+  const keyed = workload.owned?.keyed === true;
+  const stream = await store.stream(name, keyed ? { cleanup: 'compact' } : {});
   if (step.kind === 'append') {
-    await Promise.all(step.appends.map(({ append, count }) => stream.appendMany(valuesOf(append, count))));
+    const recordsOf = (append: string, count: number): RecordInput[] =>
+      valuesOf(append, count).map((value) => (keyed ? { value, key: keyOf(append) } : value));
+    await Promise.all(step.appends.map(({ append, count }) => stream.appendMany(recordsOf(append, count))));
   } else if (step.kind === 'truncate') {
     await stream.truncate({ after: step.offset - 1 });
   } else if (step.kind === 'trim') {

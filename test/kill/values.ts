@@ -31,6 +31,11 @@ export function valuesOf(append: string, count: number): string[] {
   return Array.from({ length: count }, (_, index) => valueOf({ append, index, count, publishingId: undefined }));
 }
 
+/** Where records have keys: the key of all those of an append, one of a few. */
+export function keyOf(append: string): string {
+  return `key ${Number(xxh64(Buffer.from(append)) % 4n)}`;
+}
+
 /** Throws when the value is not one that `valueOf` made. */
 export function markOf(value: string): RecordMark {
   const [append = '', index = '', count = '', publishingId = ''] = value.split(' ', 4);

@@ -13,11 +13,18 @@ export interface Workload {
   /** Actors by name; several of a name are at work at once. */
   readonly actors: readonly ActorName[];
   /** Streams that have an actor of their own, which takes these steps. Default none. */
-  readonly owned?: { readonly streams: number; readonly steps: readonly StepKind[] };
+  readonly owned?: {
+    readonly streams: number;
+    readonly steps: readonly StepKind[];
+    /** Records have few keys, and compaction keeps the latest of each. Default false. */
+    readonly keyed?: boolean;
+  };
   /** Without a WAL, and with objects in a directory. Default false. */
   readonly diskless?: boolean;
   /** Another process reads all the while. Default false. */
   readonly reader?: boolean;
+  /** How long a process works at most before it is killed, in milliseconds: merges need company. Default 250. */
+  readonly work?: number;
   /** The first process of each store is killed early, and each process may want another ring. Default false. */
   readonly births?: boolean;
 }
@@ -35,7 +42,13 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
   publishers: { shared: 8, actors: ['publish', 'flush'] },
   'consumer offsets': { shared: 6, actors: ['append', 'store-offsets', 'flush'] },
   flushes: { shared: 4, actors: ['append', 'group', 'flush', 'flush', 'flush'] },
-  merges: { shared: 6, actors: [...APPENDS, 'flush', 'compact', 'compact'] },
+  merges: { shared: 6, actors: [...APPENDS, 'flush', 'compact', 'compact'], work: 1_000 },
+  keys: {
+    shared: 2,
+    actors: ['append', 'flush', 'flush', 'compact', 'compact'],
+    owned: { streams: 6, steps: ['append'], keyed: true },
+    work: 2_000,
+  },
   trims: {
     shared: 6,
     actors: ['append', 'group', 'trim', 'trim', 'flush'],
