@@ -5,8 +5,9 @@ import { SeededRandom } from '../../src/base/random.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { killRound } from './campaign-round.ts';
-import { CuttableDisk, type FileSystemName } from './cuttable-disk.ts';
+import { CuttableDisk } from './cuttable-disk.ts';
 import { Expectation } from './expectation.ts';
+import type { FileSystemName } from './image-mounts.ts';
 import { chooseWeapon, type Moment, randomMoment, type Weapon } from './moment.ts';
 import { WORKLOADS, workloadNamed } from './workloads.ts';
 

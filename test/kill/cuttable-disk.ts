@@ -1,20 +1,12 @@
 /** A file system in an image file whose power can be cut. Needs root, loop devices and a C compiler. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hasProgram, runSync } from '../support/child-processes.ts';
+import { runSync } from '../support/child-processes.ts';
+import type { FileSystemName } from './image-mounts.ts';
 
 const SOURCE: string = join(import.meta.dirname, '..', '..', '..', 'test', 'kill', 'power-cut.c');
 const IMAGE_MIB = 256;
 const MOUNT_ATTEMPTS = 100;
-
-export type FileSystemName = 'ext4' | 'xfs';
-
-/** Why there can be none here; `undefined` when there can. */
-export function whyNoCuttableDisk(name: FileSystemName): string | undefined {
-  if (process.getuid?.() !== 0) return 'only root may mount an image';
-  const missing = ['cc', `mkfs.${name}`, 'mount', 'umount'].find((program) => !hasProgram(program));
-  return missing === undefined ? undefined : `there is no ${missing}`;
-}
 
 export class CuttableDisk {
   /** Where the file system is mounted. */

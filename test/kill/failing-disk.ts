@@ -5,18 +5,11 @@
  */
 import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { hasProgram, runSync } from '../support/child-processes.ts';
-import { type FileSystemName } from './cuttable-disk.ts';
+import { runSync } from '../support/child-processes.ts';
+import type { FileSystemName } from './image-mounts.ts';
 
 const MEMORY_MIB = 160;
 const IMAGE_MIB = 512;
-
-/** Why there can be none here; `undefined` when there can. */
-export function whyNoFailingDisk(name: FileSystemName): string | undefined {
-  if (process.getuid?.() !== 0) return 'only root may mount an image';
-  const missing = [`mkfs.${name}`, 'mount', 'umount'].find((program) => !hasProgram(program));
-  return missing === undefined ? undefined : `there is no ${missing}`;
-}
 
 export class FailingDisk {
   /** Where the file system is mounted. */

@@ -6,7 +6,7 @@ import { FAULT_KINDS, runFaultCampaign } from './fault-campaign.ts';
 
 /** Behind the birth of a store, which `test/store/fail-stop.test.ts` fails at each step. */
 const FROM = 40;
-const SECONDS = 8;
+const SECONDS = 5;
 
 const skip = whyNoShim() ?? false;
 

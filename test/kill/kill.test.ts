@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { test } from 'node:test';
 import { runCampaign } from './campaign.ts';
-import { type FileSystemName, whyNoCuttableDisk } from './cuttable-disk.ts';
-import { chooseWeapon } from './moment.ts';
+import { type FileSystemName, whyNoImageMounts } from './image-mounts.ts';
+import { chooseWeapon, whyNoTracer } from './moment.ts';
 import { WORKLOADS } from './workloads.ts';
 
 /** Two of every workload; `npm run test:kill` goes on for longer. */
 const KILLS_PER_STORE = 2;
 const KILLS: number = KILLS_PER_STORE * Object.keys(WORKLOADS).length;
-const SECONDS = 18;
-const CUTS = 3;
+const SECONDS = 12;
+const CUTS = 2;
 
 test('a process killed at any moment loses nothing that it was told is durable', { timeout: 120_000 }, async (t) => {
   const { weapon, reason } = chooseWeapon();
@@ -23,10 +23,25 @@ test('a process killed at any moment loses nothing that it was told is durable',
   assert.ok(countDescriptors() <= descriptors + 3, 'opening after a kill leaves no descriptor behind');
 });
 
+const noTracer = whyNoTracer() ?? false;
+
+test('where there is no compiler, strace kills at an operation', { skip: noTracer, timeout: 120_000 }, async () => {
+  const options = {
+    seed: 20_260_104,
+    seconds: 6,
+    kills: 1,
+    every: 5,
+    workloads: ['groups'],
+    weapon: 'strace',
+  } as const;
+  const { kills, atOperations } = await runCampaign(options);
+  assert.equal(atOperations, kills);
+});
+
 for (const power of ['ext4', 'xfs'] satisfies FileSystemName[]) {
-  const skip = whyNoCuttableDisk(power) ?? false;
+  const skip = whyNoImageMounts(power) ?? false;
   test(`a power cut on ${power} loses nothing that was told before it`, { skip, timeout: 120_000 }, async () => {
-    const options = { seed: 20_260_102, seconds: 10, kills: CUTS, killsPerStore: 1, power };
+    const options = { seed: 20_260_102, seconds: 6, kills: CUTS, killsPerStore: 1, power };
     const { kills } = await runCampaign(options);
     assert.ok(kills > 0);
   });

@@ -1,4 +1,5 @@
 /** When a process is killed, and what kills it at a file operation: the shim, or strace where there is no compiler. */
+import { spawnSync } from 'node:child_process';
 import type { Random } from '../../src/base/random.ts';
 import { hasProgram } from '../support/child-processes.ts';
 import { type FaultRule, Faults, whyNoShim } from '../support/fault-shim.ts';
@@ -29,14 +30,22 @@ const OPERATIONS_MAX = 400;
 
 export type Weapon = 'shim' | 'strace' | 'clock';
 
+/** Why strace kills nobody here; `undefined` when it can. */
+export function whyNoTracer(): string | undefined {
+  if (process.platform !== 'linux' || !hasProgram('strace')) return 'there is no strace';
+  const { status } = spawnSync('strace', ['-o', '/dev/null', 'true']);
+  return status === 0 ? undefined : 'strace may trace nobody here';
+}
+
 /** The best there is here, and why it is not the shim. */
 export function chooseWeapon(): { readonly weapon: Weapon; readonly reason?: string } {
   const reason = whyNoShim();
   if (reason === undefined) return { weapon: 'shim' };
-  if (process.platform === 'linux' && hasProgram('strace')) {
+  const noTracer = whyNoTracer();
+  if (noTracer === undefined) {
     return { weapon: 'strace', reason: `${reason}: strace kills instead, before operations only, counted by thread` };
   }
-  return { weapon: 'clock', reason: `${reason}, and there is no strace: processes are killed by the clock only` };
+  return { weapon: 'clock', reason: `${reason}, and ${noTracer}: processes are killed by the clock only` };
 }
 
 export function randomMoment(random: Random, weapon: Weapon, work: number = WORK_MAX): Moment {

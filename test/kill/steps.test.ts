@@ -1,6 +1,6 @@
 /**
  * Kills at one file operation after the other, until the work is done before the kill comes; in an ordinary run at
- * every seventh one, with `MILLRACE_EVERY_STEP` set at each.
+ * every thirteenth one, with `MILLRACE_EVERY_STEP` set at each.
  */
 import assert from 'node:assert/strict';
 import { cpSync, readdirSync, rmSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { StoreProcess } from '../support/store-process.ts';
 import { numbered, SMALL_WAL, StoreFolder, texts } from '../support/test-store.ts';
 
 const skip = whyNoShim() ?? false;
-const STRIDE = process.env['MILLRACE_EVERY_STEP'] === undefined ? 7 : 1;
+const STRIDE = process.env['MILLRACE_EVERY_STEP'] === undefined ? 13 : 1;
 
 /** What a process was told to be durable before it was killed. */
 interface Told {

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import type { Random } from '../../src/base/random.ts';
 import { runSync } from '../support/child-processes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
-import { CuttableDisk, type FileSystemName } from './cuttable-disk.ts';
+import { CuttableDisk } from './cuttable-disk.ts';
+import type { FileSystemName } from './image-mounts.ts';
 
 const SOURCE: string = join(import.meta.dirname, '..', '..', '..', 'test', 'kill', 'sync-probe.c');
 const RECORD_BYTES = 4096;

@@ -6,8 +6,8 @@
  * MILLRACE_FAULT_RULES  a file, read again whenever it changes; one rule a line:
  *                         operation path-part first last action
  *                       applies to the calls number first..last since the file changed. Operations: write, sync, rename,
- *                       open (for creation), remove, make (a directory), truncate, any. Actions: an errno by number, "short:N" (N bytes, then no space), "kill",
- *                       "kill-after".
+ *                       open (for creation), remove, make (a directory), truncate, any. Actions: an errno by number,
+ *                       "short:N" (N bytes, or all but one, then no space), "kill", "kill-after".
  * MILLRACE_FAULT_LOG    a line for each call: operation, path below the directory, outcome
  */
 #define _GNU_SOURCE
@@ -151,7 +151,8 @@ ssize_t pwrite64(int file, const void *bytes, size_t count, off64_t position) {
       return -1;
     }
     note("write", path, action);
-    return syscall(SYS_pwrite64, file, bytes, (size_t)atol(action + 6), position);
+    size_t some = (size_t)atol(action + 6);
+    return syscall(SYS_pwrite64, file, bytes, some < count ? some : count - 1, position);
   }
   ssize_t written = syscall(SYS_pwrite64, file, bytes, count, position);
   finish("write", path, action);
