@@ -8,11 +8,13 @@ import { type RewriteEnvironment, runRewriteJob } from '../src/compaction/rewrit
 import type { RewriteJob, RewriteResult } from '../src/compaction/rewrite-job.ts';
 import { packError } from '../src/errors/millrace-error.ts';
 import { type FlushedSegment, type FlushJob, runFlushJob } from '../src/flush/flush-job.ts';
-import type { ObjectStore } from '../src/object/object-store.ts';
+import { MeteredObjectStore } from '../src/object/metered-object-store.ts';
 import { openDescriptor } from '../src/object/open-descriptor.ts';
+import { NO_REQUESTS, type RequestTally, tallyBetween } from '../src/object/request-tally.ts';
 import type { JobAnswer } from '../src/flush/job-runner.ts';
 
-const stores = new Map<string, Promise<ObjectStore>>();
+const stores = new Map<string, Promise<MeteredObjectStore>>();
+const told = new Map<string, RequestTally>();
 const environment: RewriteEnvironment = {
   clock: systemClock,
   random: systemRandom,
@@ -23,18 +25,26 @@ await loadChecksum();
 
 /** Runs one job. Errors come back as data: a class does not survive the thread. */
 export async function run(job: FlushJob | RewriteJob): Promise<JobAnswer<FlushedSegment | RewriteResult>> {
+  const name = JSON.stringify(job.objects);
   try {
-    const name = JSON.stringify(job.objects);
     let store = stores.get(name);
     if (store === undefined) {
-      store = openDescriptor(job.objects);
+      store = openDescriptor(job.objects).then((opened) => new MeteredObjectStore(opened));
       stores.set(name, store);
     }
     const objects = await store;
     const value =
       job.type === 'flush' ? await runFlushJob(job, objects) : await runRewriteJob(job, objects, environment);
-    return { ok: true, value };
+    return { ok: true, value, requests: await requestsSince(name) };
   } catch (error) {
-    return { ok: false, error: packError(error, 'ERR_MILLRACE_WORKER_DIED') };
+    return { ok: false, error: packError(error, 'ERR_MILLRACE_WORKER_DIED'), requests: await requestsSince(name) };
   }
+}
+
+/** Since the last answer that told of them: of several jobs that share a thread, the first to end tells for all. */
+async function requestsSince(name: string): Promise<RequestTally> {
+  const before = told.get(name) ?? NO_REQUESTS;
+  const after = (await stores.get(name)?.catch(() => undefined))?.tally() ?? before;
+  told.set(name, after);
+  return tallyBetween(before, after);
 }

@@ -9,6 +9,7 @@ import { countJob, type CompactionCounters, newCounters } from './counters.ts';
 import { type JobEnvironment, type JobReport, runPlan } from './job-run.ts';
 import { planJobs } from './plan.ts';
 import { RestingInputs } from './resting-inputs.ts';
+import { surveyOf } from './survey.ts';
 import { ViewLoader } from './view-loader.ts';
 
 export type CompactionAgentOptions = Omit<JobEnvironment, 'signal'>;
@@ -143,6 +144,7 @@ export class CompactionAgent {
   /** Plans once and runs the plans. `rested`: leave out inputs that have failed lately. */
   async #round(force: boolean, streamId: number | undefined, rested: boolean): Promise<Round> {
     const loaded = await this.#views.load(force);
+    this.counters.survey = surveyOf(loaded);
     const view = rested ? this.#resting.without(loaded) : loaded;
     const plans = planJobs({ view, settings: this.#options.settings, force, streamId });
     const reports: JobReport[] = [];
@@ -162,6 +164,7 @@ export class CompactionAgent {
         }
       }),
     );
+    if (errors.length === 0) this.counters.lastSuccessAt = this.#options.clock.now();
     return { planned: plans.length, reports, errors };
   }
 

@@ -1,6 +1,7 @@
 /** What compaction has done since the store was opened: `stats().compaction`. */
 import { JOB_KINDS, type JobKind } from '../coordinator/job.ts';
 import type { JobReport } from './job-run.ts';
+import type { Survey } from './survey.ts';
 
 export interface CompactionCounters {
   /** Jobs committed, by kind. */
@@ -25,6 +26,10 @@ export interface CompactionCounters {
   lastError: string | undefined;
   /** Nothing is started in the background: in this process, or in all as last heard of. */
   paused: boolean;
+  /** What the last look for work found; `undefined` before the first. */
+  survey: Survey | undefined;
+  /** Wall time of the last round that ended well, in milliseconds since the epoch. */
+  lastSuccessAt: number | undefined;
 }
 
 export function newCounters(): CompactionCounters {
@@ -43,6 +48,8 @@ export function newCounters(): CompactionCounters {
     conflicts: 0,
     lastError: undefined,
     paused: false,
+    survey: undefined,
+    lastSuccessAt: undefined,
   };
 }
 

@@ -117,7 +117,9 @@ export function planWindows(inputs: readonly WindowedInput[], budget: number): W
 
 function planInput({ bytes, live }: WindowedInput, windowBytes: number, firstBytes: number): InputPlan {
   const liveBytes = live.reduce((sum, { length }) => sum + length, 0);
-  if (bytes <= windowBytes && liveBytes * 2 >= bytes) {
+  // Not for the little that lives in an object: what is dead takes time, and rates are of what is read.
+  const dense = bytes - liveBytes <= GAP_BYTES || liveBytes * 2 >= bytes;
+  if (bytes <= windowBytes && dense) {
     return { windows: [{ position: 0, length: bytes }], windowBytes, whole: true };
   }
   return { windows: cutWindows(live, windowBytes, firstBytes), windowBytes, whole: false };

@@ -119,6 +119,7 @@ class JobRun {
     }
     const rewrite: RewriteJob = {
       type: 'rewrite',
+      kind: this.#job.kind,
       objects,
       storeId,
       createdAt: now,

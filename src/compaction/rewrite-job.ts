@@ -1,5 +1,5 @@
 /** The message that takes a job to a pool worker, and what comes back. */
-import type { JobOutput } from '../coordinator/job.ts';
+import type { JobKind, JobOutput } from '../coordinator/job.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
 import type { Layout } from './layout.ts';
 
@@ -14,6 +14,7 @@ export interface RewriteInput {
 /** Plain data that survives `postMessage`. */
 export interface RewriteJob {
   readonly type: 'rewrite';
+  readonly kind: JobKind;
   readonly objects: ObjectStoreDescriptor;
   readonly storeId: Uint8Array;
   /** Coordinator time: what the outputs say about their age. */

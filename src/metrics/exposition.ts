@@ -1,8 +1,10 @@
 /** Writes metrics in the Prometheus text format, version 0.0.4. */
 
-export type MetricType = 'counter' | 'gauge';
+export type MetricType = 'counter' | 'gauge' | 'histogram';
 
 export interface Sample {
+  /** Behind the metric's name: `_bucket`, `_sum` and `_count` of a histogram. */
+  readonly suffix?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
 }
@@ -21,7 +23,9 @@ export function exposition(metrics: Iterable<Metric>): string {
   for (const { name, type, help, samples } of metrics) {
     if (samples.length === 0) continue;
     text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
-    for (const { labels = {}, value } of samples) text += `${name}${labelText(labels)} ${numberText(value)}\n`;
+    for (const { suffix = '', labels = {}, value } of samples) {
+      text += `${name}${suffix}${labelText(labels)} ${numberText(value)}\n`;
+    }
   }
   return text;
 }

@@ -7,6 +7,7 @@ import { KIB, MIB } from '../limits/limits.ts';
 import { BlockCache, type CachedObject } from './block-cache.ts';
 import { checkRange, objectEndsEarly, objectNotFound, throwIfAborted } from './object-errors.ts';
 import type { ObjectEntry, ObjectStore, ObjectWriter } from './object-store.ts';
+import { NO_REQUESTS, type RequestTally } from './request-tally.ts';
 
 export interface CachingObjectStoreOptions {
   /** Bytes of blocks kept. */
@@ -29,6 +30,8 @@ export interface CacheCounters {
   fetches: number;
   /** Bytes asked for in those requests. */
   fetchedBytes: number;
+  /** Bytes that readers got. */
+  servedBytes: number;
   /** Reads too large to be kept, sent straight on. */
   bypassed: number;
 }
@@ -57,7 +60,15 @@ interface ObjectFetches {
 }
 
 export class CachingObjectStore implements ObjectStore {
-  readonly counters: CacheCounters = { hits: 0, misses: 0, joined: 0, fetches: 0, fetchedBytes: 0, bypassed: 0 };
+  readonly counters: CacheCounters = {
+    hits: 0,
+    misses: 0,
+    joined: 0,
+    fetches: 0,
+    fetchedBytes: 0,
+    servedBytes: 0,
+    bypassed: 0,
+  };
   readonly #inner: ObjectStore;
   readonly #blockBytes: number;
   readonly #maxFetchBlocks: number;
@@ -87,6 +98,7 @@ export class CachingObjectStore implements ObjectStore {
   async read(key: string, position: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
     checkRange(position, length);
     throwIfAborted(signal);
+    this.counters.servedBytes += length;
     if (length > this.#bypassBytes) {
       this.counters.bypassed += 1;
       return this.#inner.read(key, position, length, signal);
@@ -118,6 +130,10 @@ export class CachingObjectStore implements ObjectStore {
 
   removeUnfinished(startedBefore: number, dryRun?: boolean): Promise<number> {
     return this.#inner.removeUnfinished(startedBefore, dryRun);
+  }
+
+  tally(): RequestTally {
+    return this.#inner.tally?.() ?? NO_REQUESTS;
   }
 
   async close(): Promise<void> {

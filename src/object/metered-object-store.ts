@@ -1,6 +1,7 @@
 /** An object store that counts what goes through it: requests cost money and throttling shows here first. */
 import { isMillraceError } from '../errors/millrace-error.ts';
 import type { ObjectEntry, ObjectStore, ObjectWriter } from './object-store.ts';
+import { RequestCounts, type RequestTally } from './request-tally.ts';
 
 export const OBJECT_OPERATIONS = [
   'create',
@@ -13,6 +14,8 @@ export const OBJECT_OPERATIONS = [
   'list',
   'sweep',
 ] as const;
+/** Operations that reach the store: the rest is work on this side. */
+const REQUESTS = ['commit', 'read', 'size', 'delete', 'list', 'sweep'] as const;
 export type ObjectOperation = (typeof OBJECT_OPERATIONS)[number];
 
 export interface OperationCounters {
@@ -123,6 +126,21 @@ export class MeteredObjectStore implements ObjectStore {
         sweep.objects += removed;
       },
     );
+  }
+
+  /** Calls stand for requests where the store behind counts none. */
+  tally(): RequestTally {
+    const inner = this.#inner.tally?.();
+    if (inner !== undefined) return inner;
+    const counts = new RequestCounts();
+    for (const operation of REQUESTS) {
+      const { calls, bytes, errors } = this.counters[operation];
+      if (calls > 0) counts.requests[operation] = calls;
+      const moved = operation === 'commit' ? this.counters.write.bytes : bytes;
+      if (moved > 0) counts.bytes[operation] = moved;
+      for (const [code, failed] of Object.entries(errors)) counts.errors[`${operation} ${code}`] = failed;
+    }
+    return counts;
   }
 
   close(): Promise<void> {

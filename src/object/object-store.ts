@@ -5,6 +5,8 @@
  * Keys are `[0-9a-z/.-]{1,200}`, made by the coordinator and never reused.
  */
 
+import type { RequestTally } from './request-tally.ts';
+
 /** Receives one object front to back. Exactly one of `commit` and `abort` ends it. */
 export interface ObjectWriter {
   /**
@@ -48,6 +50,8 @@ export interface ObjectStore {
    * done to since a time (milliseconds since the epoch, by the store's clock). Returns how many; `dryRun` only counts.
    */
   removeUnfinished(startedBefore: number, dryRun?: boolean): Promise<number>;
+  /** The requests it has sent since it was opened. Absent where calls are all there is to count. */
+  tally?(): RequestTally;
   close(): Promise<void>;
 }
 

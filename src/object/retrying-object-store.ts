@@ -3,6 +3,7 @@ import { MillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
 import { isObjectKey } from './object-key.ts';
 import type { ObjectEntry, ObjectStore, ObjectWriter } from './object-store.ts';
+import { NO_REQUESTS, type RequestTally } from './request-tally.ts';
 import { isRetryable, retry, RETRY_DEFAULT, systemRetryEnvironment } from './retry.ts';
 import type { RetryEnvironment, RetryPolicy } from './retry.ts';
 import { RetryingWriter } from './retrying-writer.ts';
@@ -97,6 +98,10 @@ export class RetryingObjectStore implements ObjectStore {
 
   removeUnfinished(startedBefore: number, dryRun?: boolean): Promise<number> {
     return this.#retry(() => this.#inner.removeUnfinished(startedBefore, dryRun));
+  }
+
+  tally(): RequestTally {
+    return this.#inner.tally?.() ?? NO_REQUESTS;
   }
 
   close(): Promise<void> {

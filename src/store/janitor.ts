@@ -12,12 +12,23 @@ const SWEEP_INTERVAL = 3_600_000;
 /** The reservation behind an object in the making ends before; what comes on top is for clocks that differ. */
 export const UNFINISHED_AGE: number = 2 * COORDINATOR_TIMES_DEFAULT.reservationTtl;
 
+export interface JanitorCounters {
+  /** Objects that are certainly gone, and answers that did not confirm it: those are asked for again. */
+  deleted: number;
+  unconfirmed: number;
+  /** Rounds that failed. */
+  failures: number;
+  /** Coordinator time of the last round that ended well, in milliseconds since the epoch. */
+  lastSuccessAt: number | undefined;
+}
+
 export class Janitor {
   readonly #coordinator: Coordinator;
   readonly #objects: ObjectStore;
   readonly #trimming: Trimming;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  readonly counters: JanitorCounters = { deleted: 0, unconfirmed: 0, failures: 0, lastSuccessAt: undefined };
   /** Coordinator time of the last sweep. */
   #sweptAt = -Infinity;
 
@@ -46,11 +57,25 @@ export class Janitor {
 
   /** One round, whatever the timer says. */
   async round(): Promise<void> {
-    await this.#trimming.enforce();
-    await this.#coordinator.expire();
+    try {
+      await this.#trimming.enforce();
+      await this.#coordinator.expire();
+      await this.#delete();
+      await this.#sweep();
+      this.counters.lastSuccessAt = (await this.#coordinator.stats()).now;
+    } catch (error) {
+      this.counters.failures += 1;
+      throw error;
+    }
+  }
+
+  async #delete(): Promise<void> {
     const keys = await this.#coordinator.objectsToDelete(DELETE_AT_ONCE);
-    if (keys.length > 0) await this.#coordinator.confirmDeleted(await this.#objects.delete(keys));
-    await this.#sweep();
+    if (keys.length === 0) return;
+    const gone = await this.#objects.delete(keys);
+    this.counters.deleted += gone.length;
+    this.counters.unconfirmed += keys.length - gone.length;
+    await this.#coordinator.confirmDeleted(gone);
   }
 
   /** Processes that were killed in the middle of a write leave temporary files, or parts of uploads. */

@@ -1,8 +1,9 @@
 /** Every metric of a store, derived from `stats()`: names and units by Prometheus convention. */
 import type { Metric, MetricType, Sample } from '../metrics/exposition.ts';
+import { COMPACTION_METRICS, OBJECT_METRICS } from './object-metrics.ts';
 import type { StoreStats } from './stats.ts';
 
-interface Row {
+export interface MetricRow {
   readonly name: string;
   readonly type: MetricType;
   readonly help: string;
@@ -12,7 +13,7 @@ interface Row {
 
 const SECOND = 1_000;
 
-const ROWS: readonly Row[] = [
+const ROWS: readonly MetricRow[] = [
   { name: 'millrace_streams', type: 'gauge', help: 'Streams.', value: ({ objects }) => objects.streams },
   { name: 'millrace_runs', type: 'gauge', help: 'Live runs of all streams.', value: ({ objects }) => objects.runs },
   {
@@ -146,9 +147,12 @@ const ROWS: readonly Row[] = [
   },
 ];
 
+/** Every metric there is. */
+export const METRICS: readonly MetricRow[] = [...ROWS, ...OBJECT_METRICS, ...COMPACTION_METRICS];
+
 /** The metrics of a store that has these stats. */
 export function metricsOf(stats: StoreStats): Metric[] {
-  return ROWS.map(({ name, type, help, value }) => ({ name, type, help, samples: samplesOf(value(stats)) }));
+  return METRICS.map(({ name, type, help, value }) => ({ name, type, help, samples: samplesOf(value(stats)) }));
 }
 
 function samplesOf(value: number | readonly Sample[] | undefined): readonly Sample[] {

@@ -8,6 +8,7 @@ import { systemRandom } from '../base/random.ts';
 import { Signal } from '../base/signal.ts';
 import type { CoordinatorComponent } from '../coordinator/component.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
+import { type CoordinatorTimings, timedCoordinator } from '../coordinator/timed-coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
 import { checkManifest, findStore, makeFolders, prepareDirectory } from './birth.ts';
@@ -29,6 +30,7 @@ interface OpenedParts {
   readonly settings: Settings;
   readonly storeId: Uint8Array;
   readonly coordinator: Coordinator;
+  readonly timings: CoordinatorTimings;
   readonly objects: OpenedObjects;
   readonly lock: StoreLock | undefined;
 }
@@ -41,7 +43,8 @@ export async function openShared(
   settings: Settings,
   component: CoordinatorComponent,
 ): Promise<Store> {
-  const coordinator = await component.open({ deleteGrace: settings.compaction.deleteGrace });
+  const connected = await component.open({ deleteGrace: settings.compaction.deleteGrace });
+  const { coordinator, timings } = timedCoordinator(connected, systemClock);
   return closingOnFailure(async (opened) => {
     opened.push(() => coordinator.close());
     const { dir } = settings;
@@ -50,7 +53,7 @@ export async function openShared(
     const objects = await openObjects(fileSystem, settings, paths);
     opened.push(() => objects.objects.close());
     const { storeId } = coordinator;
-    return assemble({ settings, storeId, coordinator, objects, lock: undefined }, opened);
+    return assemble({ settings, storeId, coordinator, timings, objects, lock: undefined }, opened);
   });
 }
 
@@ -71,13 +74,13 @@ export async function openAlone(
     refuseWal(fileSystem, paths);
   }
   return closingOnFailure(async (opened) => {
-    const coordinator = await openManifest(fileSystem, settings, paths, storeId);
+    const { coordinator, timings } = await openManifest(fileSystem, settings, paths, storeId);
     opened.push(() => coordinator.close());
     const objects = await openObjects(fileSystem, settings, paths);
     opened.push(() => objects.objects.close());
     await removeUnfinished(coordinator, objects.objects);
     if (known === undefined) writeIdentity(fileSystem, paths.root, storeId, { wal: false });
-    return assemble({ settings, storeId, coordinator, objects, lock }, opened);
+    return assemble({ settings, storeId, coordinator, timings, objects, lock }, opened);
   });
 }
 
@@ -106,15 +109,16 @@ export function refuseWithoutWal(fileSystem: FileSystem, paths: StorePaths): voi
 }
 
 async function assemble(parts: OpenedParts, opened: Closer[]): Promise<Store> {
-  const { settings, storeId, coordinator, lock } = parts;
-  const { objects, descriptor } = parts.objects;
+  const { settings, storeId, coordinator, timings, lock } = parts;
+  const { objects, cache, descriptor } = parts.objects;
   const progress = new Signal();
   const shared = settings.coordinator !== undefined;
   const common = { settings, storeId, coordinator, objects, clock: systemClock, progress, shared, lock };
   const nothingRecovered = { recovery: undefined, recovered: new Map() };
   if (settings.readOnly) {
     const closePool = (): Promise<void> => Promise.resolve();
-    const none = { writer: undefined, compaction: undefined, closePool, compression: new Map() };
+    const usage = { timings, cache, pool: {} };
+    const none = { usage, writer: undefined, compaction: undefined, closePool, compression: new Map() };
     return new Store({ ...common, ...nothingRecovered, ...none });
   }
   const compression = await codecsOf(coordinator);
@@ -132,7 +136,9 @@ async function assemble(parts: OpenedParts, opened: Closer[]): Promise<Store> {
     progress,
   });
   const compaction = makeCompactionAgent({ settings, storeId, coordinator, pool, objects: descriptor });
-  return new Store({ ...common, ...nothingRecovered, writer, compaction, closePool: () => pool.close(), compression });
+  const usage = { timings, cache, pool: pool.requests };
+  const working = { usage, writer, compaction, closePool: () => pool.close(), compression };
+  return new Store({ ...common, ...nothingRecovered, ...working });
 }
 
 /** A remote store answers late: while one upload of a thread waits, others go on. */

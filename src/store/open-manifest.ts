@@ -2,18 +2,18 @@
 import { systemClock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import { systemRandom } from '../base/random.ts';
-import type { Coordinator } from '../coordinator/coordinator.ts';
 import { openEmbeddedCoordinator } from '../coordinator/embedded-coordinator.ts';
+import { type TimedCoordinator, timedCoordinator } from '../coordinator/timed-coordinator.ts';
 import type { Settings } from './options.ts';
 import type { StorePaths } from './paths.ts';
 
-export function openManifest(
+export async function openManifest(
   fileSystem: FileSystem,
   settings: Settings,
   paths: StorePaths,
   storeId: Uint8Array,
-): Promise<Coordinator> {
-  return openEmbeddedCoordinator({
+): Promise<TimedCoordinator> {
+  const coordinator = await openEmbeddedCoordinator({
     fileSystem,
     directory: paths.manifest,
     storeId,
@@ -22,4 +22,5 @@ export function openManifest(
     readOnly: settings.readOnly,
     times: { deleteGrace: settings.compaction.deleteGrace },
   });
+  return timedCoordinator(coordinator, systemClock);
 }

@@ -32,6 +32,7 @@ import { NO_LANES, type RecoveredLanes, recoverLanes, withLanes } from './produc
 import { codecsOf, type OpenedBase, type OpenedLog, openLog } from './open-log.ts';
 import { openObjects } from './open-objects.ts';
 import { type OpenOptions, type Settings, settingsOf } from './options.ts';
+import type { StoreUsage } from './parts.ts';
 import { type StorePaths, storePaths } from './paths.ts';
 import { flushThreads, WorkerPool } from './pool.ts';
 import { type RecoveredStream, recoveredStreams } from './recovered-streams.ts';
@@ -93,14 +94,15 @@ async function openFollower(fileSystem: FileSystem, settings: Settings, paths: S
   }
   checkManifest(fileSystem, paths);
   return closingOnFailure(async (opened) => {
-    const coordinator = await openManifest(fileSystem, settings, paths, storeId);
+    const { coordinator, timings } = await openManifest(fileSystem, settings, paths, storeId);
     opened.push(() => coordinator.close());
-    const { objects } = await openObjects(fileSystem, settings, paths);
+    const { objects, cache } = await openObjects(fileSystem, settings, paths);
     return new Store({
       settings,
       storeId,
       coordinator,
       objects,
+      usage: { timings, cache, pool: {} },
       clock: systemClock,
       progress: new Signal(),
       writer: undefined,
@@ -131,9 +133,9 @@ async function openWritable(
     settleWalFolder(fileSystem, paths);
   }
   return closingOnFailure(async (opened) => {
-    const coordinator = await openManifest(fileSystem, settings, paths, storeId);
+    const { coordinator, timings } = await openManifest(fileSystem, settings, paths, storeId);
     opened.push(() => coordinator.close());
-    const { objects, descriptor } = await openObjects(fileSystem, settings, paths);
+    const { objects, cache, descriptor } = await openObjects(fileSystem, settings, paths);
     opened.push(() => objects.close());
     const pool = new WorkerPool(flushThreads(), settings.compaction.maxConcurrentJobs);
     opened.push(() => pool.close());
@@ -144,7 +146,7 @@ async function openWritable(
     // Only now: a store whose log is damaged stays as it is.
     await removeUnfinished(coordinator, objects);
     if (known === undefined) writeIdentity(fileSystem, paths.root, storeId, { wal: true });
-    return assemble(base, log, lanes, objects, lock);
+    return assemble(base, log, lanes, objects, { timings, cache, pool: pool.requests }, lock);
   });
 }
 
@@ -153,6 +155,7 @@ async function assemble(
   log: OpenedLog,
   lanes: RecoveredLanes,
   objects: ObjectStore,
+  usage: StoreUsage,
   lock: StoreLock,
 ): Promise<Store> {
   const { settings, paths, storeId, coordinator, pool } = base;
@@ -184,6 +187,7 @@ async function assemble(
     storeId,
     coordinator,
     objects,
+    usage,
     clock: systemClock,
     progress,
     writer,

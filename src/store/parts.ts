@@ -3,7 +3,10 @@ import type { Clock } from '../base/clock.ts';
 import type { Signal } from '../base/signal.ts';
 import type { CompactionAgent } from '../compaction/agent.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
+import type { CoordinatorTimings } from '../coordinator/timed-coordinator.ts';
+import type { CacheCounters } from '../object/caching-object-store.ts';
 import type { ObjectStore } from '../object/object-store.ts';
+import type { RequestCounts } from '../object/request-tally.ts';
 import type { Compression } from '../record/stream-config.ts';
 import type { RecoveryReport } from '../wal/recovery.ts';
 import type { StoreLock } from './lock.ts';
@@ -11,11 +14,20 @@ import type { Settings } from './options.ts';
 import type { RecoveredStream } from './recovered-streams.ts';
 import type { StoreWriter } from './store-writer.ts';
 
+/** Counts that only `stats()` looks at. */
+export interface StoreUsage {
+  readonly timings: CoordinatorTimings;
+  readonly cache: Readonly<CacheCounters> | undefined;
+  /** Requests of pool workers, by what they were for. */
+  readonly pool: Readonly<Record<string, RequestCounts>>;
+}
+
 export interface StoreParts {
   readonly settings: Settings;
   readonly storeId: Uint8Array;
   readonly coordinator: Coordinator;
   readonly objects: ObjectStore;
+  readonly usage: StoreUsage;
   readonly clock: Clock;
   readonly progress: Signal;
   /** Absent in a read-only store. */

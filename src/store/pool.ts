@@ -6,6 +6,7 @@ import { MillraceError, unpackError } from '../errors/millrace-error.ts';
 import type { CompactionRunner, RewriteJob, RewriteResult } from '../compaction/rewrite-job.ts';
 import type { FlushedSegment, FlushJob } from '../flush/flush-job.ts';
 import type { JobAnswer, JobRunner } from '../flush/job-runner.ts';
+import { RequestCounts } from '../object/request-tally.ts';
 import { WORKER_ARGUMENTS, workerFiles } from '../thread/worker-files.ts';
 
 /** Idle workers end after this; the next job starts new ones. */
@@ -13,6 +14,8 @@ const IDLE_TIMEOUT = 30_000;
 
 /** Two pools: a flush frees the ring that appends wait for, and never queues behind a merge. */
 export class WorkerPool implements JobRunner, CompactionRunner {
+  /** Requests to the object store by what they were for: `flush`, or the kind of a compaction job. */
+  readonly requests: Record<string, RequestCounts> = {};
   readonly #flushes: Piscina;
   readonly #rewrites: Piscina;
 
@@ -23,15 +26,28 @@ export class WorkerPool implements JobRunner, CompactionRunner {
   }
 
   flush(job: FlushJob): Promise<FlushedSegment> {
-    return runJob(this.#flushes, job);
+    return this.#run(this.#flushes, job, 'flush');
   }
 
   rewrite(job: RewriteJob): Promise<RewriteResult> {
-    return runJob(this.#rewrites, job);
+    return this.#run(this.#rewrites, job, job.kind);
   }
 
   async close(): Promise<void> {
     await Promise.all([this.#flushes.close(), this.#rewrites.close()]);
+  }
+
+  async #run<T>(pool: Piscina, job: FlushJob | RewriteJob, purpose: string): Promise<T> {
+    let answer: JobAnswer<T>;
+    try {
+      answer = (await pool.run(job)) as JobAnswer<T>;
+    } catch (cause) {
+      const message = `a pool worker ended in the middle of a ${job.type}: ${String(cause)}`;
+      throw new MillraceError('ERR_MILLRACE_WORKER_DIED', message, { details: { workerEnded: true }, cause });
+    }
+    (this.requests[purpose] ??= new RequestCounts()).add(answer.requests);
+    if (!answer.ok) throw unpackError(answer.error);
+    return answer.value;
   }
 }
 
@@ -53,16 +69,4 @@ function startPool(threads: number, tasksPerThread: number): Piscina {
   // A worker that ends between two jobs, or one that takes long to close: the pool goes on, so the process has to.
   pool.on('error', () => undefined);
   return pool;
-}
-
-async function runJob<T>(pool: Piscina, job: FlushJob | RewriteJob): Promise<T> {
-  let answer: JobAnswer<T>;
-  try {
-    answer = (await pool.run(job)) as JobAnswer<T>;
-  } catch (cause) {
-    const message = `a pool worker ended in the middle of a ${job.type}: ${String(cause)}`;
-    throw new MillraceError('ERR_MILLRACE_WORKER_DIED', message, { details: { workerEnded: true }, cause });
-  }
-  if (!answer.ok) throw unpackError(answer.error);
-  return answer.value;
 }

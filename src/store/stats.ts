@@ -1,8 +1,12 @@
 /** What `store.stats()` tells: plain data, safe to print or send. */
 import type { CompactionCounters } from '../compaction/counters.ts';
 import type { CoordinatorStats } from '../coordinator/coordinator.ts';
+import type { CoordinatorTimings } from '../coordinator/timed-coordinator.ts';
 import type { FlushCounters } from '../flush/scheduler.ts';
+import type { CacheCounters } from '../object/caching-object-store.ts';
+import { NO_REQUESTS, partTally, type RequestTally } from '../object/request-tally.ts';
 import type { RecoveryReport } from '../wal/recovery.ts';
+import type { JanitorCounters } from './janitor.ts';
 import type { StoreParts } from './parts.ts';
 import type { ProducerStats } from './producers/producers.ts';
 import type { TrackingStats } from './trackers.ts';
@@ -39,13 +43,28 @@ export interface StoreStats {
   /** Consumer offsets and publishers. */
   readonly tracking: TrackingStats | undefined;
   readonly compaction: Readonly<CompactionCounters> | undefined;
+  /**
+   * Requests that this process has sent to the object store, by what they were for: `read`, `housekeeping`, `flush`,
+   * and the kinds of compaction jobs. Those of a job are counted when it ends.
+   */
+  readonly requests: Readonly<Record<string, RequestTally>>;
+  /** Blocks of a remote object store in memory. */
+  readonly cache: Readonly<CacheCounters> | undefined;
+  /** Calls of the coordinator by operation: milliseconds, and errors by code. */
+  readonly coordinator: CoordinatorTimings;
+  /** Deletion of what nobody needs any more, and retention; `undefined` in a read-only store. */
+  readonly housekeeping: Readonly<JanitorCounters> | undefined;
   /** What opening found in the WAL. */
   readonly recovery: RecoveryReport | undefined;
 }
 
 /** `objects`: the coordinator's counts. */
-export function statsOf(parts: StoreParts, objects: CoordinatorStats): StoreStats {
-  const { writer, recovery } = parts;
+export function statsOf(
+  parts: StoreParts,
+  objects: CoordinatorStats,
+  housekeeping: Readonly<JanitorCounters> | undefined,
+): StoreStats {
+  const { writer, recovery, usage } = parts;
   const lane = writer?.lane;
   return {
     objects,
@@ -67,6 +86,16 @@ export function statsOf(parts: StoreParts, objects: CoordinatorStats): StoreStat
     flush: writer && { ...writer.flush.counters },
     tracking: writer?.trackers.stats(),
     compaction: parts.compaction && { ...parts.compaction.counters },
+    requests: requestsOf(parts),
+    cache: usage.cache && { ...usage.cache },
+    coordinator: usage.timings,
+    housekeeping: housekeeping && { ...housekeeping },
     recovery,
   };
+}
+
+function requestsOf({ objects, usage }: StoreParts): Record<string, RequestTally> {
+  const ours = partTally(objects.tally?.() ?? NO_REQUESTS);
+  const pool = Object.entries(usage.pool).map(([purpose, counts]): [string, RequestTally] => [purpose, counts.tally()]);
+  return { ...ours, ...Object.fromEntries(pool) };
 }

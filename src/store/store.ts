@@ -208,7 +208,7 @@ export class Store implements AsyncDisposable {
    */
   stats(): StoreStats {
     this.#check();
-    return statsOf(this.#parts, this.#gauge.latest);
+    return statsOf(this.#parts, this.#gauge.latest, this.#janitor?.counters);
   }
 
   /** The same in the Prometheus text format. */

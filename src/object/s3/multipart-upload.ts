@@ -126,6 +126,7 @@ export class MultipartUpload {
         return ETag;
       },
     });
+    requests.counters.moved('UploadPart', length);
     this.#etags[partNumber - 1] = etag;
     this.#spare.push(buffer);
   }

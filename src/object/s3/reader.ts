@@ -49,7 +49,9 @@ export async function readRange(
       });
       try {
         const response = await client.send(command, { abortSignal });
-        return await receive(response, range, attempt, abortSignal);
+        const bytes = await receive(response, range, attempt, abortSignal);
+        requests.counters.moved('GetObject', bytes.length);
+        return bytes;
       } catch (error) {
         if (statusOf(error) === HTTP_RANGE_NOT_SATISFIABLE) await checkEnd(requests, range);
         throw error;

@@ -5,14 +5,9 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import { isMillraceError, MillraceError } from '../../errors/millrace-error.ts';
 import { throwIfAborted } from '../object-errors.ts';
+import { RequestCounts } from '../request-tally.ts';
 import { retry, type RetryEnvironment, type RetryPolicy } from '../retry.ts';
 import { s3Error } from './s3-errors.ts';
-
-/** Counts by S3 operation and by error code: requests are what S3 charges for. */
-export interface S3Counters {
-  readonly requests: Record<string, number>;
-  readonly errors: Record<string, number>;
-}
 
 /** One request. The command is built inside, anew for each attempt. */
 export interface S3Request<T> {
@@ -37,7 +32,7 @@ export interface S3RequestsOptions {
 }
 
 export class S3Requests {
-  readonly counters: S3Counters = { requests: {}, errors: {} };
+  readonly counters: RequestCounts = new RequestCounts();
   readonly bucket: string;
   readonly place: string;
   readonly policy: RetryPolicy;
@@ -71,14 +66,14 @@ export class S3Requests {
   /** Sends once. */
   async once<T>(request: S3Request<T>, attempt = 0): Promise<T> {
     throwIfAborted(request.signal);
-    count(this.counters.requests, request.operation);
+    this.counters.sent(request.operation);
     try {
       return await this.#withTimeout(request, attempt);
     } catch (error) {
       const { operation, key } = request;
       const { place, secrets } = this.#options;
       const coded = s3Error(error, { operation, key, place, secrets });
-      count(this.counters.errors, coded.code);
+      this.counters.failed(operation, coded.code);
       throw coded;
     }
   }
@@ -111,8 +106,4 @@ export class S3Requests {
       request.signal?.removeEventListener('abort', stop);
     }
   }
-}
-
-function count(counters: Record<string, number>, name: string): void {
-  counters[name] = (counters[name] ?? 0) + 1;
 }

@@ -4,6 +4,7 @@ import { systemRandom } from '../../base/random.ts';
 import { checkRange, throwIfAborted } from '../object-errors.ts';
 import { checkObjectKey } from '../object-key.ts';
 import type { ObjectEntry, ObjectStore, ObjectStoreComponent, ObjectWriter } from '../object-store.ts';
+import type { RequestCounts, RequestTally } from '../request-tally.ts';
 import type { RetryEnvironment } from '../retry.ts';
 import { openRequests } from './client.ts';
 import { DeletePace, deleteObjects } from './deletion.ts';
@@ -12,7 +13,7 @@ import { headObject } from './metadata.ts';
 import { abortUpload } from './multipart-upload.ts';
 import { checkS3Options, PARALLEL_PARTS_DEFAULT, PART_BYTES_DEFAULT, type S3Options } from './options.ts';
 import { readRange } from './reader.ts';
-import type { S3Counters, S3Requests } from './requests.ts';
+import type { S3Requests } from './requests.ts';
 import { S3Writer } from './writer.ts';
 
 const NONCE_BYTES = 16;
@@ -28,8 +29,12 @@ export class S3ObjectStore implements ObjectStore {
   }
 
   /** Requests sent and errors met, by name. */
-  get counters(): S3Counters {
+  get counters(): RequestCounts {
     return this.#requests.counters;
+  }
+
+  tally(): RequestTally {
+    return this.#requests.counters.tally();
   }
 
   async create(key: string): Promise<ObjectWriter> {

@@ -132,6 +132,7 @@ export class S3Writer implements ObjectWriter {
           return (await client.send(command, { abortSignal })).ETag;
         }),
     });
+    requests.counters.moved('PutObject', body.length);
     // Most servers answer with the digest of what they stored; where they do not, the length is asked for.
     if (stored?.replaceAll('"', '') !== digest.toString('hex')) await this.#checkLength();
   }
