@@ -25,14 +25,9 @@ export const VARIANTS: readonly Variant[] = [
   { name: 'dirty 0.25', options: { dirtyRatio: 0.25 } },
   { name: 'dirty 0.75', options: { dirtyRatio: 0.75 } },
   { name: 'one generation', options: { maxGenerations: 1 } },
-  { name: 'two generations', options: { maxGenerations: 2 } },
+  { name: 'three generations', options: { maxGenerations: 3 } },
   { name: 'first inputs 8', options: { maxFirstGenerationInputs: 8 } },
-  { name: 'first inputs 16', options: { maxFirstGenerationInputs: 16 } },
-  { name: 'first inputs 64', options: { maxFirstGenerationInputs: 64 } },
-  {
-    name: 'first inputs 16, two generations',
-    options: { maxFirstGenerationInputs: 16, maxGenerations: 2 },
-  },
+  { name: '8 to 16 inputs', options: { minInputs: 8, maxInputs: 16 } },
   { name: 'bucket 6 hours', options: { expiryBucket: 360 * MINUTE } },
   { name: 'bucket off', options: { expiryBucket: 100 * YEAR } },
 ];

@@ -31,6 +31,8 @@ export function planOf(kind: JobPlan['kind'], reason: string, objects: readonly 
 export interface GroupLimits {
   readonly maxInputs: number;
   readonly maxBytes: number;
+  /** A group that has reached this much takes no more. Default none. */
+  readonly enoughBytes?: number;
 }
 
 /** Cuts `objects`, in order, into groups that one job can take. An object above the limits stands alone. */
@@ -42,6 +44,7 @@ export function groupsOf(objects: readonly ObjectFacts[], limits: GroupLimits): 
   for (const object of objects) {
     const full =
       group.length === limits.maxInputs ||
+      bytes >= (limits.enoughBytes ?? Infinity) ||
       bytes + object.liveBytes > limits.maxBytes ||
       runs + object.liveRuns > JOB_RUNS_MAX;
     if (full && group.length > 0) {

@@ -1,13 +1,17 @@
 /**
  * Merges of small objects. Those of appends hold every stream and are merged by age into one output for each class;
  * outputs are merged with others of their class and generation, so that each byte is copied `maxGenerations` times at
- * most.
+ * most. Only what is still far below the target goes on: each merge makes it several times as large, and so there are
+ * few of them.
  */
 import type { JobPlan } from '../coordinator/job.ts';
 import { groupsOf, liveBytesOf, planOf, type PlanContext } from './plan-groups.ts';
 import { outputsFor } from './sizes.ts';
 import { COMPACTED_GENERATION } from './stream-class.ts';
 import type { ObjectFacts } from './view.ts';
+
+/** A first merge ends with this many times the target. Simulated fleets cost least so. */
+const ENOUGH = 1.25;
 
 export function planMerges(context: PlanContext): JobPlan[] {
   const small = context.available.filter(({ liveBytes }) => liveBytes < context.settings.targetBytes);
@@ -22,7 +26,8 @@ function planFirstGeneration({ settings, view, force }: PlanContext, small: read
     (object: ObjectFacts): boolean =>
       view.now - object.committedAt >= age;
   const ripe = small.filter((object) => object.generation === 0 && (force || bornBy(minFirstGenerationAge)(object)));
-  return groupsOf(ripe, { maxInputs, maxBytes })
+  // Inputs share the memory for windows: more of them take more requests each, and save little.
+  return groupsOf(ripe, { maxInputs, maxBytes, enoughBytes: targetBytes * ENOUGH })
     .filter((group) => {
       const full = group.length === maxInputs || liveBytesOf(group) >= targetBytes;
       const due = force || full || group.some(bornBy(maxFirstGenerationAge));
@@ -31,13 +36,17 @@ function planFirstGeneration({ settings, view, force }: PlanContext, small: read
     .map((group) => planOf('merge', 'first generation', group));
 }
 
+/** Objects below this part of the target are merged again whatever their generation. */
+const TINY_DIVISOR = 8;
+
 function planLaterGenerations({ settings, force }: PlanContext, small: readonly ObjectFacts[]): JobPlan[] {
   const { maxInputs, maxBytes, maxGenerations } = settings;
   const minInputs = force ? 2 : settings.minInputs;
   const tiers = new Map<string, ObjectFacts[]>();
   for (const object of small) {
     const merges = object.generation % COMPACTED_GENERATION;
-    if (object.generation === 0 || merges >= maxGenerations) continue;
+    const tiny = object.liveBytes < settings.targetBytes / TINY_DIVISOR;
+    if (object.generation === 0 || (merges >= maxGenerations && !tiny)) continue;
     // With force, generations mix: one merge then does what several would.
     const name = `${object.generation >= COMPACTED_GENERATION} ${force ? '' : merges} ${object.className}`;
     const tier = tiers.get(name);

@@ -27,9 +27,15 @@ export interface CompactionSettings {
   readonly minInputs: number;
   /** Objects that one merge takes. Bounds the work that a lost lease wastes. Default 8. */
   readonly maxInputs: number;
-  /** As `maxInputs` for objects of appends, which are many and small. Default 32. */
+  /**
+   * As `maxInputs` for objects of appends, which are many and small. A merge takes no more once it has a quarter more
+   * than `targetBytes`, so this bounds merges of tiny objects: more make fewer objects. Default 64.
+   */
   readonly maxFirstGenerationInputs: number;
-  /** How often a byte is merged at most: the bound of write amplification. Default 3. */
+  /**
+   * How often a byte is merged at most, unless its object is below an eighth of `targetBytes`: the bound of write
+   * amplification. More: fewer objects and requests of readers. Default 2.
+   */
   readonly maxGenerations: number;
   /**
    * Share of dead bytes from which an object is rewritten; and the share of records newer than the last key compaction
@@ -97,8 +103,8 @@ export const COMPACTION_OPTIONS: Readonly<Record<keyof CompactionSettings, Optio
   maxBytes: { default: GIB, least: 4 * KIB, most: OBJECT_BYTES_MAX, unit: 'bytes' },
   minInputs: { default: 4, least: 2, most: 128, unit: 'count' },
   maxInputs: { default: 8, least: 2, most: 128, unit: 'count' },
-  maxFirstGenerationInputs: { default: 32, least: 2, most: 128, unit: 'count' },
-  maxGenerations: { default: 3, least: 1, most: 100, unit: 'count' },
+  maxFirstGenerationInputs: { default: 64, least: 2, most: 128, unit: 'count' },
+  maxGenerations: { default: 2, least: 1, most: 100, unit: 'count' },
   dirtyRatio: { default: 0.5, least: 0.01, most: 1, unit: 'ratio' },
   trackingRatio: { default: 0.25, least: 0.01, most: 1, unit: 'ratio' },
   maxAge: { default: 30 * DAY, least: MINUTE, most: YEARS, unit: 'milliseconds' },

@@ -7,6 +7,8 @@ import type { Signal } from '../base/signal.ts';
 
 /** Milliseconds between looks. */
 const INTERVAL = 100;
+/** Rounds between looks at how streams are configured: that is all streams in one answer. */
+const CONFIG_ROUNDS = 50;
 /** Failures in a row that readers do not notice: five seconds of them, where each comes at once. */
 const FAILURES_TOLERATED = 50;
 
@@ -14,12 +16,19 @@ export class Refreshing {
   readonly #coordinator: Pick<Coordinator, 'refresh'>;
   readonly #progress: Signal;
   #timer: NodeJS.Timeout | undefined;
+  readonly #takeOverConfigs: () => Promise<void>;
+  #rounds = 0;
   #failures = 0;
   #error: unknown;
 
-  constructor(coordinator: Pick<Coordinator, 'refresh'>, progress: Signal) {
+  constructor(
+    coordinator: Pick<Coordinator, 'refresh'>,
+    progress: Signal,
+    takeOverConfigs: () => Promise<void> = () => Promise.resolve(),
+  ) {
     this.#coordinator = coordinator;
     this.#progress = progress;
+    this.#takeOverConfigs = takeOverConfigs;
   }
 
   start(): void {
@@ -40,6 +49,8 @@ export class Refreshing {
   async round(): Promise<void> {
     try {
       await this.#coordinator.refresh();
+      this.#rounds += 1;
+      if (this.#rounds % CONFIG_ROUNDS === 0) await this.#takeOverConfigs();
       this.#failures = 0;
       this.#error = undefined;
     } catch (error) {

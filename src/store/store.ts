@@ -59,7 +59,7 @@ export class Store implements AsyncDisposable {
     }
     this.#context = this.#makeContext();
     if (this.#trimming === undefined || parts.shared) {
-      this.#refreshing = new Refreshing(parts.coordinator, parts.progress);
+      this.#refreshing = new Refreshing(parts.coordinator, parts.progress, () => this.#takeOverConfigs());
       this.#refreshing.start();
     }
     if (this.#trimming !== undefined) {
@@ -301,7 +301,10 @@ export class Store implements AsyncDisposable {
       });
     }
     // To a reader, deletions come unannounced, as do those of other processes.
-    if (known?.streamId === description.streamId) return known.stream;
+    if (known?.streamId === description.streamId) {
+      known.stream.reconfigured(description);
+      return known.stream;
+    }
     if (known !== undefined) {
       known.stream.markDeleted();
       writer?.trackers.close(known.streamId);
@@ -317,6 +320,14 @@ export class Store implements AsyncDisposable {
     const open = this.#streams.get(name);
     assert(open !== undefined, 'a stream that was just opened is open');
     return open.state;
+  }
+
+  /** Of streams that are open here: other processes configure them too. */
+  async #takeOverConfigs(): Promise<void> {
+    for (const description of await this.#parts.coordinator.streams()) {
+      const known = this.#streams.get(description.name);
+      if (known?.streamId === description.streamId) known.stream.reconfigured(description);
+    }
   }
 
   async #make(description: StreamDescription): Promise<OpenStream> {

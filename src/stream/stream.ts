@@ -290,6 +290,13 @@ export class Stream {
     this.#context.configured(this.#description);
   }
 
+  /** @internal Takes over what another process has set. */
+  reconfigured(description: StreamDescription): void {
+    if (JSON.stringify(description.config) === JSON.stringify(this.config)) return;
+    this.#description = description;
+    this.#context.configured(description);
+  }
+
   /** Counts of the stream, exact at any moment. */
   async info(): Promise<StreamInfo> {
     this.#check();

@@ -38,7 +38,7 @@ test('nothing to do is no job', () => {
 suite('the first generation', () => {
   test('is left alone for 15 minutes', () => {
     assert.deepEqual(plan(many(40, 14 * MINUTE)), []);
-    assert.equal(plan(many(40, 16 * MINUTE)).length, 1);
+    assert.equal(plan(many(40, 16 * MINUTE)).length, 2);
   });
 
   test('is merged when it reaches the target of 100 MiB', () => {
@@ -49,12 +49,23 @@ suite('the first generation', () => {
     assert.deepEqual([job?.kind, job?.inputKeys], ['merge', keysOf(objects)]);
   });
 
-  test('is merged when there are 32 of it, 32 at a time', () => {
+  test('is merged when there are 64 of it, 64 at a time', () => {
     const small = { bytes: MIB };
-    assert.deepEqual(plan(many(31, 16 * MINUTE, small)), []);
+    assert.deepEqual(plan(many(63, 16 * MINUTE, small)), []);
     assert.deepEqual(
-      plan(many(40, 16 * MINUTE, small)).map(({ inputKeys }) => inputKeys.length),
-      [32],
+      plan(many(80, 16 * MINUTE, small)).map(({ inputKeys }) => inputKeys.length),
+      [64],
+    );
+  });
+
+  test('is merged with a quarter more than the target at most', () => {
+    assert.deepEqual(
+      plan(many(30, 16 * MINUTE)).map(({ inputKeys }) => inputKeys.length),
+      [16, 14],
+    );
+    assert.deepEqual(
+      plan(many(5, 16 * MINUTE, { bytes: 70 * MIB })).map(({ inputKeys }) => inputKeys.length),
+      [2, 2],
     );
   });
 
@@ -87,9 +98,13 @@ suite('later generations', () => {
     assert.deepEqual(plan([...many(3, DAY, later), ...many(3, DAY, { ...later, generation: 2 })]), []);
   });
 
-  test('end with the third', () => {
-    assert.equal(plan(many(4, DAY, { ...later, generation: 2 })).length, 1);
-    assert.deepEqual(plan(many(4, DAY, { ...later, generation: 3 })), []);
+  test('end with the second, but for objects that are far below the target', () => {
+    assert.equal(plan(many(4, DAY, { ...later, generation: 1 })).length, 1);
+    assert.deepEqual(plan(many(4, DAY, { ...later, generation: 2 })), []);
+    for (const generation of [2, 3, 9]) {
+      assert.equal(plan(many(4, DAY, { ...later, generation, bytes: 12 * MIB })).length, 1);
+      assert.deepEqual(plan(many(4, DAY, { ...later, generation, bytes: 13 * MIB })), []);
+    }
   });
 
   test('of key-compacted data stay among themselves', () => {

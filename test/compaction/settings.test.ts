@@ -20,7 +20,8 @@ suite('compaction settings', () => {
     assert.deepEqual([lease, heartbeat], [60_000, 10_000]);
     const { maxConcurrentJobs, bytesPerSecond, minInputs, maxInputs, maxFirstGenerationInputs } = compactionSettings();
     assert.deepEqual([maxConcurrentJobs, bytesPerSecond], [2, Infinity]);
-    assert.deepEqual([minInputs, maxInputs, maxFirstGenerationInputs], [4, 8, 32]);
+    assert.deepEqual([minInputs, maxInputs, maxFirstGenerationInputs], [4, 8, 64]);
+    assert.equal(compactionSettings().maxGenerations, 2);
   });
 
   test('keep what is given', () => {

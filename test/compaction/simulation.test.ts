@@ -105,8 +105,9 @@ suite('months of a store', () => {
   test('that writes a few KiB an hour keep few objects too', () => {
     const fleet = new Fleet(compactionSettings());
     fleet.run(120, 15 * MINUTE, 16 * 1_024);
-    assert.ok(fleet.copied / fleet.written <= 3.2);
-    assert.ok(fleet.objects.length < 400, `${fleet.objects.length} objects`);
+    // What is far below the target is merged on: a few times more, and into a tenth of the objects.
+    assert.ok(fleet.copied / fleet.written <= 5);
+    assert.ok(fleet.objects.length < 100, `${fleet.objects.length} objects`);
   });
 
   test('that nobody writes to need no jobs', () => {

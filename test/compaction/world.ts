@@ -33,7 +33,7 @@ export const START = 1_700_000_000_000;
 export const MINUTE = 60_000;
 export const HOUR: number = 60 * MINUTE;
 export const DAY: number = 24 * HOUR;
-const STORE_ID = new Uint8Array(16).fill(3);
+export const STORE_ID: Uint8Array = new Uint8Array(16).fill(3);
 
 export interface WrittenRecord {
   readonly key?: string | null;
@@ -144,6 +144,14 @@ export class World {
       relative,
     });
     return key;
+  }
+
+  /** An object that nobody commits. */
+  async writeUncommitted(key: string): Promise<void> {
+    const facts = { storeId: STORE_ID, objectKey: key, createdAt: this.clock.now() };
+    const writer = new SegmentWriter(await this.memory.create(key), facts);
+    await writePart(writer, { streamId: 1, records: plain(3) }, 0, this.clock.now(), false);
+    await writer.finish();
   }
 
   agent(options: CompactionOptions = {}, environment: Partial<JobEnvironment> = {}): CompactionAgent {

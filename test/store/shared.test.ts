@@ -84,6 +84,19 @@ if ('missing' in postgres) {
     });
     after(() => server.stop());
 
+    test('writes with the compression that another process has set', async (t) => {
+      const shared = new SharedStore(t, server);
+      const [one, other] = [await shared.open(), await shared.open()];
+      const [mine, theirs] = [await one.stream('values'), await other.stream('values')];
+      await mine.configure({ compression: 'none' });
+      assert.equal(theirs.config.compression, 'lz4');
+      assert.equal(await other.stream('values'), theirs, 'the same handle');
+      assert.equal(theirs.config.compression, 'none');
+      const value = 'x'.repeat(10_000);
+      await theirs.append(value);
+      assert.ok((await theirs.info()).storedBytes > value.length);
+    });
+
     test('takes appends of three processes to the same streams, one of them killed, while it is compacted', async (t) => {
       const shared = new SharedStore(t, server);
       const store = await shared.open();
