@@ -1,15 +1,8 @@
 /** Every metric of a store, derived from `stats()`: names and units by Prometheus convention. */
-import type { Metric, MetricType, Sample } from '../metrics/exposition.ts';
+import type { Metric, Sample } from '../metrics/exposition.ts';
+import type { MetricRow } from './metric-row.ts';
 import { COMPACTION_METRICS, OBJECT_METRICS } from './object-metrics.ts';
 import type { StoreStats } from './stats.ts';
-
-export interface MetricRow {
-  readonly name: string;
-  readonly type: MetricType;
-  readonly help: string;
-  /** `undefined`: the store has no such part. */
-  readonly value: (stats: StoreStats) => number | readonly Sample[] | undefined;
-}
 
 const SECOND = 1_000;
 

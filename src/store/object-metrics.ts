@@ -4,7 +4,7 @@ import type { CallTimes } from '../coordinator/timed-coordinator.ts';
 import { DURATION_BOUNDS } from '../metrics/durations.ts';
 import type { Sample } from '../metrics/exposition.ts';
 import type { RequestTally } from '../object/request-tally.ts';
-import type { MetricRow } from './metric-table.ts';
+import type { MetricRow } from './metric-row.ts';
 import type { StoreStats } from './stats.ts';
 
 const SECOND = 1_000;
