@@ -25,12 +25,13 @@ interface GoldenManifest {
 }
 
 /** Where the blocks of an intact manifest file lie. */
-function blocksOf(bytes: Uint8Array): { position: number; end: number }[] {
+function blocksOf(bytes: Uint8Array): { position: number; end: number; padded: number }[] {
   const blocks = [];
   for (let position = 0; position < bytes.length;) {
     const payloadBytes = viewOf(bytes).getUint32(position + BLOCK_FIELD.payloadBytes, true);
-    blocks.push({ position, end: position + BLOCK_HEADER_BYTES + payloadBytes });
-    position += blockBytes(payloadBytes);
+    const padded = position + blockBytes(payloadBytes);
+    blocks.push({ position, end: position + BLOCK_HEADER_BYTES + payloadBytes, padded });
+    position = padded;
   }
   return blocks;
 }
@@ -59,7 +60,10 @@ async function manifestSubject(golden: GoldenManifest, name: string, bytes: Uint
     for (const { position } of blocks.slice(1)) before.push(await stateWith(golden, path, bytes.slice(0, position)));
   }
   const check = async (damaged: Uint8Array): Promise<void> => {
-    const intact = blocks.map(({ position, end }) => !differs(bytes, damaged, position, end));
+    // Padding means nothing, but a block without it was not written whole.
+    const intact = blocks.map(
+      ({ position, end, padded }) => padded <= damaged.length && !differs(bytes, damaged, position, end),
+    );
     const firstDamaged = intact.indexOf(false);
     let found: unknown;
     try {

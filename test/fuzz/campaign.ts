@@ -55,6 +55,7 @@ if (values.case !== undefined) {
     reported = performance.now();
     console.log(`${done()} cases, ${rate()}`);
   }
+  for (const { target } of fuzzers) await target.close?.();
   for (const { target, done: cases } of fuzzers) console.log(`${String(cases).padStart(10)}  ${target.name}`);
   console.log(`${done()} cases, ${rate()}, seed ${seed}: each was decoded or refused, within bounds`);
 }

@@ -2,6 +2,8 @@
 import { SeededRandom } from '../../src/base/random.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { applyEdits, type Edit, randomEdits, textOf } from './edits.ts';
+import { dumpTargets } from './dump-targets.ts';
+import { httpTarget } from './http-target.ts';
 import { logTargets } from './log-targets.ts';
 import { manifestTargets } from './manifest-targets.ts';
 import { nameTarget } from './name-targets.ts';
@@ -19,7 +21,9 @@ const UNREPAIRED = 16;
 
 export async function everyTarget(): Promise<Target[]> {
   await loadChecksum();
-  return [...RECORD_TARGETS, ...segmentTargets(), ...logTargets(), ...manifestTargets(), nameTarget];
+  const [chunks, segments] = segmentTargets();
+  const files = [segments, ...logTargets(), ...manifestTargets()];
+  return [...RECORD_TARGETS, chunks, ...files, ...dumpTargets(files), nameTarget, httpTarget()];
 }
 
 interface Case {

@@ -169,7 +169,7 @@ function segmentTarget(samples: readonly Uint8Array[]): Target {
   };
 }
 
-export function segmentTargets(): Target[] {
+export function segmentTargets(): [chunks: Target, segments: Target] {
   const all = segments();
   return [chunkTarget(all), segmentTarget(all)];
 }

@@ -14,6 +14,8 @@ export interface Target {
   readonly repair: (bytes: Uint8Array) => void;
   /** Decodes. Throws only what is a finding. */
   readonly run: (bytes: Uint8Array) => Promise<void> | void;
+  /** Releases what running it took. */
+  readonly close?: () => Promise<void>;
 }
 
 /** Holds that an error is a refusal of the input and nothing worse. */
