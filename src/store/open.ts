@@ -25,6 +25,7 @@ import { hasIdentity, readIdentity, writeIdentity } from './identity.ts';
 import { recordBytesMax } from './geometry.ts';
 import { removeUnfinished } from './janitor.ts';
 import { lockStore, type StoreLock } from './lock.ts';
+import { refuseLostIdentity } from './lost-identity.ts';
 import { makeCompactionAgent } from './compaction-agent.ts';
 import { openAlone, openShared, refuseWithoutWal } from './open-diskless.ts';
 import { openManifest } from './open-manifest.ts';
@@ -61,14 +62,17 @@ async function openStore(options: string | OpenOptions): Promise<Store> {
   const prepared = prepareDirectory(fileSystem, dir);
   const { paths } = prepared;
   let lock: StoreLock | undefined;
+  let mayClear = false;
   try {
     findStore(fileSystem, paths);
     lock = await lockStore(paths.root);
+    await refuseLostIdentity(fileSystem, paths);
+    mayClear = true;
     const openIt = settings.diskless === undefined ? openWritable : openAlone;
     return await openIt(fileSystem, settings, paths, lock);
   } catch (error) {
     // Without the lock, whatever lies in the directory may be another process's birth by now.
-    if (lock !== undefined && !hasIdentity(fileSystem, paths.root)) undoBirth(fileSystem, paths);
+    if (mayClear && !hasIdentity(fileSystem, paths.root)) undoBirth(fileSystem, paths);
     await lock?.release();
     removeMade(fileSystem, prepared.made);
     throw openFailure(paths.root, error);

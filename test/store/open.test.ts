@@ -119,6 +119,49 @@ test('a birth that was cut short at any step is begun anew', async (t) => {
   }
 });
 
+test('a store whose identity was lost is refused, and nothing of it is touched', async (t) => {
+  const states: Record<string, (folder: StoreFolder) => Promise<void>> = {
+    'a stream and nothing else': async (folder) => {
+      const store = await folder.open();
+      await store.stream('a');
+      await store.close();
+    },
+    'records in segments': async (folder) => {
+      await storeWithRecords(folder);
+      rmSync(folder.path('wal'), { recursive: true });
+    },
+    'records in flight': async (folder) => {
+      await storeWithRecords(folder);
+      rmSync(folder.path('objects'), { recursive: true });
+      rmSync(folder.path('manifest'), { recursive: true });
+    },
+    'a manifest that lost its CURRENT': async (folder) => {
+      await storeWithRecords(folder);
+      for (const name of ['wal', 'objects', 'manifest/CURRENT']) rmSync(folder.path(name), { recursive: true });
+    },
+    'no WAL': async (folder) => {
+      const store = await folder.open({ wal: false });
+      await (await store.stream('a')).append('x');
+      await store.close();
+    },
+  };
+  for (const [state, arrange] of Object.entries(states)) {
+    const folder = new StoreFolder(t);
+    await arrange(folder);
+    rmSync(folder.path('STORE'));
+    const before = listing(folder.dir).filter((line) => !/^(\.|LOCK)/.test(line));
+    for (const wal of [SMALL_WAL, false] as const) {
+      const refused = coded('ERR_MILLRACE_MANIFEST_CORRUPT', 'STORE', 'backup');
+      await assert.rejects(folder.open({ wal }), refused, state);
+      assert.deepEqual(
+        listing(folder.dir).filter((line) => !/^(\.|LOCK)/.test(line)),
+        before,
+        state,
+      );
+    }
+  }
+});
+
 test('a store that is not there is not made by a reader', async (t) => {
   const folder = new StoreFolder(t);
   const refused = coded('ERR_MILLRACE_STORE_NOT_FOUND', folder.dir);

@@ -48,7 +48,7 @@ export interface Generation {
 }
 
 /** A log that holds nothing but its opening block is not larger. */
-const EMPTY_LOG_BYTES: number = blockBytes(8);
+export const EMPTY_LOG_BYTES: number = blockBytes(8);
 
 /** How often a reader starts over because a writer swapped CURRENT and removed what it named. */
 const LOAD_ATTEMPTS = 10;
