@@ -1,5 +1,6 @@
 /** Every metric of a store, derived from `stats()`: names and units by Prometheus convention. */
 import type { Metric, Sample } from '../metrics/exposition.ts';
+import { histogramSamples } from '../metrics/latency-histogram.ts';
 import type { MetricRow } from './metric-row.ts';
 import { COMPACTION_METRICS, OBJECT_METRICS } from './object-metrics.ts';
 import type { StoreStats } from './stats.ts';
@@ -39,6 +40,24 @@ const ROWS: readonly MetricRow[] = [
     type: 'gauge',
     help: 'Bytes of appends that wait for room in the ring.',
     value: ({ ring }) => ring?.queuedBytes,
+  },
+  {
+    name: 'millrace_append_records_total',
+    type: 'counter',
+    help: 'Records appended since the store was opened.',
+    value: ({ appends }) => appends?.records,
+  },
+  {
+    name: 'millrace_append_bytes_total',
+    type: 'counter',
+    help: 'Bytes of their keys and values.',
+    value: ({ appends }) => appends?.userBytes,
+  },
+  {
+    name: 'millrace_append_seconds',
+    type: 'histogram',
+    help: 'Time from the call of an append until it was durable.',
+    value: ({ appends }) => appends && histogramSamples(appends.latency),
   },
   {
     name: 'millrace_wal_blocks_total',

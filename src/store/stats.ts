@@ -3,6 +3,7 @@ import type { CompactionCounters } from '../compaction/counters.ts';
 import type { CoordinatorStats } from '../coordinator/coordinator.ts';
 import type { CoordinatorTimings } from '../coordinator/timed-coordinator.ts';
 import type { FlushCounters } from '../flush/scheduler.ts';
+import type { LatencyCounts } from '../metrics/latency-histogram.ts';
 import type { CacheCounters } from '../object/caching-object-store.ts';
 import { NO_REQUESTS, partTally, type RequestTally } from '../object/request-tally.ts';
 import type { RecoveryReport } from '../wal/recovery.ts';
@@ -25,6 +26,16 @@ export interface StoreStats {
         readonly queuedBytes: number;
         /** Streams with records in the ring. */
         readonly streams: number;
+      }
+    | undefined;
+  /** What was appended since the store was opened; `undefined` in a read-only store. */
+  readonly appends:
+    | {
+        readonly records: number;
+        /** Bytes of keys and values. */
+        readonly userBytes: number;
+        /** From the call of an append until it was durable, a call of `appendMany` counted once. */
+        readonly latency: LatencyCounts;
       }
     | undefined;
   readonly wal:
@@ -74,6 +85,7 @@ export function statsOf(
       queuedBytes: lane.queuedBytes,
       streams: lane.memtable.streamCount,
     },
+    appends: lane && { ...lane.written, latency: lane.latency.snapshot() },
     wal:
       writer?.mode === 'none'
         ? undefined

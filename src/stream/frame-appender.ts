@@ -52,6 +52,9 @@ const NO_RECORDS = {
 } as const;
 
 export class FrameAppender {
+  /** Records written since the store was opened, and bytes of their keys and values; the open frame is counted later. */
+  records = 0;
+  userBytes = 0;
   readonly #producer: RingProducer;
   readonly #memory: FrameMemory;
   readonly #memtable: Memtable;
@@ -153,6 +156,8 @@ export class FrameAppender {
       extensionBytes: reference === undefined ? 0 : publisherExtensionBytes(reference.length),
     });
     this.#producer.advance(next);
+    this.records += this.#count;
+    this.userBytes += this.#userBytes;
     this.#stream = NO_STREAM;
     this.#publisher = undefined;
   }

@@ -7,6 +7,7 @@ import { alignUp } from '../base/bytes.ts';
 import type { Clock } from '../base/clock.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { BLOCK_BYTES_TARGET, MIB } from '../limits/limits.ts';
+import { LatencyHistogram } from '../metrics/latency-histogram.ts';
 import { Memtable } from '../memtable/memtable.ts';
 import { BLOCK_HEADER_BYTES } from '../ring/block-format.ts';
 import type { Doorbell } from '../ring/doorbell.ts';
@@ -88,6 +89,8 @@ const DRAIN_SLICE_BYTES: number = 2 * MIB;
 
 export class Lane {
   readonly memtable: Memtable;
+  /** From the call of an append until it was durable; calls of one tick count from its beginning. */
+  readonly latency: LatencyHistogram = new LatencyHistogram();
   readonly producer: RingProducer;
   readonly #options: LaneOptions;
   readonly #observer: LaneObserver;
@@ -100,6 +103,9 @@ export class Lane {
   #slice = Infinity;
   #closeScheduled = false;
   #now = 0;
+  /** When the tick began, on the monotonic clock, and how many appends it has placed. */
+  #tickStart = 0;
+  #tickAppends = 0;
   #failure: MillraceError | undefined;
 
   constructor(options: LaneOptions, observer: LaneObserver) {
@@ -149,6 +155,12 @@ export class Lane {
     return this.#durability.durableEnd;
   }
 
+  /** Records written to the ring since the store was opened, and bytes of their keys and values. */
+  get written(): { readonly records: number; readonly userBytes: number } {
+    const { records, userBytes } = this.#appender;
+    return { records, userBytes };
+  }
+
   /** Bytes of appends that wait for room in the ring. */
   get queuedBytes(): number {
     return this.#queue.bytes;
@@ -173,6 +185,7 @@ export class Lane {
     const room = valueRoom(value);
     const offset = stream.nextOffset;
     if (this.#queue.length === 0 && this.#appender.append(stream, key, value, room, timestamp ?? this.#now)) {
+      this.#tickAppends += 1;
       const promise = new Promise<number>(capture);
       this.#durability.push(capturedResolve, capturedReject, stream.streamId, offset);
       return promise;
@@ -204,6 +217,7 @@ export class Lane {
     }
     const index = this.#place(stream, records, 0, published);
     if (index < records.length) return this.#enqueue(stream, records, bytes, index, firstOffset, published);
+    this.#tickAppends += 1;
     const promise = new Promise<number>(capture);
     this.#durability.push(capturedResolve, capturedReject, stream.streamId, firstOffset);
     return promise;
@@ -370,8 +384,13 @@ export class Lane {
       if (this.#fitsBlock(bytes)) this.#slice = slice - bytes;
       return next === waiting.length;
     };
+    const since = this.#options.clock.monotonic();
     const placed = ({ resolve, reject }: Settle): void => {
-      this.#durability.push(resolve, reject, stream.streamId, first);
+      const durable = (offset: number): void => {
+        this.latency.record(this.#options.clock.monotonic() - since);
+        resolve(offset);
+      };
+      this.#durability.push(durable, reject, stream.streamId, first);
     };
     return this.#wait({ place, placed }, bytes);
   }
@@ -428,13 +447,27 @@ export class Lane {
     if (this.#closeScheduled) return;
     this.#closeScheduled = true;
     this.#now = this.#options.clock.now();
+    this.#tickStart = this.#options.clock.monotonic();
     process.nextTick(this.#closeTick);
   }
 
   readonly #closeTick = (): void => {
     this.#closeScheduled = false;
-    if (this.#failure === undefined) this.producer.closeBlock();
+    if (this.#failure !== undefined) return;
+    if (this.#tickAppends > 0) this.#measureTick();
+    this.producer.closeBlock();
   };
+
+  /** One clock reading for all appends of a tick: one for each would cost a good part of the append itself. */
+  #measureTick(): void {
+    const since = this.#tickStart;
+    const appends = this.#tickAppends;
+    this.#tickAppends = 0;
+    const resolve = (): void => {
+      this.latency.record(this.#options.clock.monotonic() - since, appends);
+    };
+    this.#settleDurable({ resolve, reject: () => undefined });
+  }
 }
 
 function queueFull(queued: number, limit: number): MillraceError {

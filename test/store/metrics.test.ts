@@ -45,6 +45,9 @@ suite('metrics', () => {
     assert.ok(samples.includes('millrace_streams 1'));
     assert.ok(samples.includes('millrace_flush_records_total 3'));
     assert.ok(samples.includes('millrace_wal_failed 0'));
+    assert.ok(samples.includes('millrace_append_records_total 3'));
+    assert.ok(samples.includes('millrace_append_bytes_total 3'));
+    assert.ok(samples.includes('millrace_append_seconds_count 1'), 'one call of appendMany');
   });
 
   test('count requests by what they were for', async (t) => {
