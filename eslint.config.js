@@ -79,6 +79,28 @@ const proving = {
   },
 };
 
+/** Modules that run in a browser as they are. */
+const page = {
+  files: ['src/server/dashboard/*.js'],
+  languageOptions: {
+    globals: Object.fromEntries(
+      [
+        ...[
+          'document',
+          'window',
+          'location',
+          'fetch',
+          'localStorage',
+          'sessionStorage',
+          'AbortSignal',
+          'ResizeObserver',
+        ],
+        ...['setTimeout', 'clearTimeout', 'performance', 'URLSearchParams', 'TextEncoder', 'Event', 'atob'],
+      ].map((name) => [name, 'readonly']),
+    ),
+  },
+};
+
 const scripts = {
   files: ['**/*.js', '**/*.mjs'],
   languageOptions: { globals: { console: 'readonly', process: 'readonly', URL: 'readonly', performance: 'readonly' } },
@@ -93,4 +115,5 @@ export default defineConfig(
   commandLine,
   proving,
   scripts,
+  page,
 );

@@ -16,7 +16,7 @@ const STAMP = 'dist/.fingerprint';
 const CONFIGURATION = ['tsconfig.json', 'package.json', 'package-lock.json', '.ci/build.mjs'];
 /** Loaded at run time from beside the compiled module. */
 const COPIED_FOLDERS = ['src', 'workers', 'wasm'];
-const COPIED_EXTENSIONS = /\.(wasm|json|sql)$/;
+const COPIED_EXTENSIONS = /\.(wasm|json|sql|html|css|svg)$|^src\/server\/dashboard\/.*\.js$/;
 const EMITTED_EXTENSIONS = /\.(d\.ts|d\.ts\.map|js|js\.map)$/;
 
 /** Builds if the sources differ from those of the last good build. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Exchange } from './exchange.ts';
+import { badRequest } from './problem.ts';
 
 interface Asset {
   readonly mediaType: string;
@@ -31,4 +32,48 @@ function sendAsset(exchange: Exchange, { mediaType, body, entityTag }: Asset, he
 
 export function getOpenApi(exchange: Exchange): void {
   sendAsset(exchange, assetOf('openapi.json', 'application/json'), {});
+}
+
+/** Nothing but the files of the page itself, and no text that ever becomes markup or script. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ');
+const PAGE_HEADERS = { 'content-security-policy': PAGE_POLICY };
+const PAGE_FOLDER = 'dashboard';
+const SCRIPT = 'text/javascript; charset=utf-8';
+const STYLE = 'text/css; charset=utf-8';
+
+const PAGE_FILES: Readonly<Record<string, string>> = {
+  'api.js': SCRIPT,
+  'app.js': SCRIPT,
+  'chart.js': SCRIPT,
+  'dom.js': SCRIPT,
+  'format.js': SCRIPT,
+  'icon.svg': 'image/svg+xml',
+  'layout.css': STYLE,
+  'overview.js': SCRIPT,
+  'records.js': SCRIPT,
+  'stream.js': SCRIPT,
+  'streams.js': SCRIPT,
+  'style.css': STYLE,
+  'theme.js': SCRIPT,
+};
+
+export function getPage(exchange: Exchange): void {
+  sendAsset(exchange, assetOf(join(PAGE_FOLDER, 'index.html'), 'text/html; charset=utf-8'), PAGE_HEADERS);
+}
+
+export function getPageFile(exchange: Exchange): void {
+  const file = exchange.parameter('file');
+  const mediaType = Object.hasOwn(PAGE_FILES, file) ? PAGE_FILES[file] : undefined;
+  if (mediaType === undefined) throw badRequest(404, `the page has no file ${JSON.stringify(file)}`);
+  sendAsset(exchange, assetOf(join(PAGE_FOLDER, file), mediaType), PAGE_HEADERS);
 }

@@ -4,11 +4,15 @@ import type { Stream } from '../stream/stream.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import { HttpError } from './problem.ts';
 import type { ServerSettings } from './options.ts';
+import type { Layout } from './layout.ts';
+import type { Sampler } from './sampler.ts';
 
 export interface ServerContext {
   readonly store: Store;
   readonly settings: ServerSettings;
   readonly metrics: RequestMetrics;
+  readonly sampler: Sampler;
+  readonly layout: Layout;
   /** Aborted when the server is about to close. */
   readonly stopping: AbortSignal;
 }

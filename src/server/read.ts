@@ -1,15 +1,19 @@
 /** Reads of a stream's records: a range as lines, and one as it is. */
 import { isUtf8 } from 'node:buffer';
 import { jsonLinesOf } from '../cli/record-lines.ts';
+import { KIB } from '../limits/limits.ts';
 import type { RecordBatch } from '../record/record-batch.ts';
 import type { ReadFrom, ReadOptions } from '../stream/read-options.ts';
 import { streamOf } from './context.ts';
 import type { Exchange } from './exchange.ts';
 import { badRequest } from './problem.ts';
+import { previewLinesOf } from './preview-lines.ts';
 
 export const LINES_MEDIA_TYPE = 'application/x-ndjson';
 /** Records of an answer unless the request says otherwise. */
 const LIMIT_DEFAULT = 1_000;
+/** The most that is shown of a key or value whose beginning alone was asked for. */
+const PREVIEW_BYTES_MAX: number = 64 * KIB;
 /** Records that are turned into text at once. */
 export const RECORDS_AT_ONCE = 1_024;
 
@@ -25,11 +29,13 @@ export async function readRange(exchange: Exchange): Promise<void> {
   const limit = exchange.queryNumber('limit', LIMIT_DEFAULT, 0, Number.MAX_SAFE_INTEGER);
   const options = { ...readOptionsOf(exchange, 'first'), limit, signal: exchange.gone };
   const batches = stream.readBatches(options);
+  const preview = exchange.queryNumber('preview', 0, 0, PREVIEW_BYTES_MAX);
+  const linesOf = preview === 0 ? jsonLinesOf : (batch: RecordBatch) => previewLinesOf(batch, preview);
   let next = await batches.next();
   exchange.begin(LINES_MEDIA_TYPE);
   try {
     while (next.done !== true) {
-      for (const part of partsOf(next.value)) await exchange.write(jsonLinesOf(part));
+      for (const part of partsOf(next.value)) await exchange.write(linesOf(part));
       next = await batches.next();
     }
   } finally {

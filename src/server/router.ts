@@ -25,7 +25,13 @@ interface Pattern {
   readonly segments: readonly string[];
 }
 
-const HEAD_OPERATIONS: ReadonlySet<string> = new Set(['getHealth', 'getReadiness', 'getOpenApi', 'getPage']);
+const HEAD_OPERATIONS: ReadonlySet<string> = new Set([
+  'getHealth',
+  'getReadiness',
+  'getOpenApi',
+  'getPage',
+  'getPageFile',
+]);
 
 export class Router {
   readonly #byLength = new Map<number, Pattern[]>();

@@ -7,12 +7,14 @@ import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import type { Store } from '../store/store.ts';
 import { Access, isLoopback } from './access.ts';
 import type { ServerContext } from './context.ts';
+import { Layout } from './layout.ts';
 import { ClientGone, Exchange, SAFE_HEADERS } from './exchange.ts';
 import { type ServeOptions, serverSettings, type ServerSettings } from './options.ts';
 import { badRequest, PROBLEM_MEDIA_TYPE, problemOf } from './problem.ts';
 import { RequestMetrics } from './request-metrics.ts';
 import { type Match, Router } from './router.ts';
 import { ROUTES } from './routes.ts';
+import { Sampler } from './sampler.ts';
 
 /** How often Node looks for connections whose headers are overdue. */
 const CHECK_INTERVAL = 1_000;
@@ -53,6 +55,7 @@ export class StoreServer implements AsyncDisposable {
   async #close(): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#stopping.abort();
+    this.#context.sampler.stop();
     this.#server.closeIdleConnections();
     const cut = setTimeout(() => {
       this.#server.closeAllConnections();
@@ -78,10 +81,19 @@ export async function serve(store: Store, options: ServeOptions = {}): Promise<S
     );
   }
   const stopping = new AbortController();
-  const context = { store, settings, metrics: new RequestMetrics(), stopping: stopping.signal };
+  const monotonic = (): number => systemClock.monotonic();
+  const context = {
+    store,
+    settings,
+    metrics: new RequestMetrics(),
+    sampler: new Sampler(store, monotonic),
+    layout: new Layout(store, monotonic),
+    stopping: stopping.signal,
+  };
   const access = new Access({ ...settings, loopback });
   const server = makeServer(settings, new Handler(context, access, new Router(ROUTES)));
   await listen(server, settings.port, address);
+  context.sampler.start();
   const { port } = server.address() as AddressInfo;
   const host = family === 6 ? `[${address}]` : address;
   return new StoreServer(server, context, stopping, `http://${host}:${port}`);
