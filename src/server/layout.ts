@@ -1,4 +1,5 @@
 /** How the objects of a store lie: what the dashboard shows of generations. */
+import { COMPACTED_GENERATION } from '../compaction/stream-class.ts';
 import type { Store } from '../store/store.ts';
 
 /** Milliseconds for which the look at all objects is good: there may be many, and several pages may be open. */
@@ -6,6 +7,8 @@ const LAYOUT_AGE_MAX = 2_000;
 
 interface Generation {
   readonly generation: number;
+  /** Outputs of key compaction: they are apart from the others. */
+  readonly isCompacted: boolean;
   objects: number;
   bytes: number;
   liveBytes: number;
@@ -34,7 +37,7 @@ export class Layout {
   async #look(): Promise<readonly Generation[]> {
     const generations = new Map<number, Generation>();
     for (const { generation, bytes, liveBytes } of await this.#store.objects()) {
-      const known = generations.get(generation) ?? { generation, objects: 0, bytes: 0, liveBytes: 0 };
+      const known = generations.get(generation) ?? newGeneration(generation);
       known.objects += 1;
       known.bytes += bytes;
       known.liveBytes += liveBytes;
@@ -42,4 +45,8 @@ export class Layout {
     }
     return [...generations.values()].sort((left, right) => left.generation - right.generation);
   }
+}
+
+function newGeneration(generation: number): Generation {
+  return { generation, isCompacted: generation >= COMPACTED_GENERATION, objects: 0, bytes: 0, liveBytes: 0 };
 }

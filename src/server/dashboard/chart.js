@@ -4,7 +4,12 @@ import { element, setText } from './dom.js';
 const NAMESPACE = 'http://www.w3.org/2000/svg';
 const HEIGHT = 132;
 const PADDING = { top: 10, right: 2, bottom: 18, left: 2 };
-const SPAN_MS = 300_000;
+/** The shortest of these that holds all points: a page that was just opened is not empty for minutes. */
+const SPANS = [
+  { span: 60_000, ticks: [45, 30, 15], unit: 's' },
+  { span: 120_000, ticks: [90, 60, 30], unit: 's' },
+  { span: 300_000, ticks: [240, 180, 120, 60], unit: 'min' },
+];
 const LINES_MAX = 3;
 
 function svg(name, attributes = {}) {
@@ -30,6 +35,7 @@ export class Chart {
   #reading = element('p', { class: 'reading', 'aria-live': 'off' });
   #points = [];
   #picked;
+  #scale = SPANS[0];
 
   /** `series`: `{ key, name, tone, isArea }` each. `least`: the scale reaches at least this far. */
   constructor(host, { label, series, format, least }) {
@@ -53,6 +59,8 @@ export class Chart {
   set(points) {
     const picked = this.#picked === undefined ? undefined : this.#points[this.#picked];
     this.#points = points;
+    const length = (points.at(-1)?.at ?? 0) - (points[0]?.at ?? 0);
+    this.#scale = SPANS.find(({ span }) => span >= length) ?? SPANS.at(-1);
     const index = points.indexOf(picked);
     this.#picked = index < 0 ? undefined : index;
     this.#draw();
@@ -64,7 +72,7 @@ export class Chart {
 
   #x(at, end) {
     const inner = this.#width() - PADDING.left - PADDING.right;
-    return PADDING.left + inner * (1 - (end - at) / SPAN_MS);
+    return PADDING.left + inner * (1 - (end - at) / this.#scale.span);
   }
 
   #draw() {
@@ -95,15 +103,15 @@ export class Chart {
       text.textContent = this.#format(value);
       parts.push(text);
     }
-    for (const [minutes, anchor] of [
-      [4, 'middle'],
-      [3, 'middle'],
-      [2, 'middle'],
-      [1, 'middle'],
-    ]) {
-      const x = this.#x(-minutes * 60_000, 0);
-      const text = svg('text', { class: 'tick', x, y: HEIGHT - 4, 'text-anchor': anchor });
-      text.textContent = `−${minutes} min`;
+    const { ticks, unit } = this.#scale;
+    for (const seconds of ticks) {
+      const text = svg('text', {
+        class: 'tick',
+        x: this.#x(-seconds * 1_000, 0),
+        y: HEIGHT - 4,
+        'text-anchor': 'middle',
+      });
+      text.textContent = `−${unit === 'min' ? seconds / 60 : seconds} ${unit}`;
       parts.push(text);
     }
     const now = svg('text', { class: 'tick', x: width - 2, y: HEIGHT - 4, 'text-anchor': 'end' });
@@ -176,7 +184,7 @@ export class Chart {
   #point(event) {
     const { left, width } = this.#host.getBoundingClientRect();
     const end = this.#points.at(-1)?.at ?? 0;
-    const at = end - SPAN_MS * (1 - (event.clientX - left) / width);
+    const at = end - this.#scale.span * (1 - (event.clientX - left) / width);
     let nearest;
     this.#points.forEach((point, index) => {
       const best = nearest === undefined ? Infinity : Math.abs(this.#points[nearest].at - at);

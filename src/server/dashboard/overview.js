@@ -125,7 +125,8 @@ function drawGenerations(generations) {
     make,
     (row, item) => {
       const live = item.bytes === 0 ? '–' : `${Math.round((item.liveBytes / item.bytes) * 100)} %`;
-      const name = item.generation === 0 ? '0, from appends' : String(item.generation);
+      const named = item.isCompacted ? 'Latest by key' : `${item.generation}${item.generation === 1 ? ', merged' : ''}`;
+      const name = item.generation === 0 ? '0, appended' : named;
       [name, count(item.objects), bytes(item.bytes), live].forEach((text, index) => setText(row.children[index], text));
     },
   );

@@ -6,7 +6,7 @@ const HEX_ROW_BYTES = 16;
 const HEX_ROWS_MAX = 64;
 /** Longer values open on demand. */
 const LINES_SHOWN = 3;
-const CHARACTERS_SHOWN = 240;
+const CHARACTERS_SHOWN = 180;
 
 /** `path`: of the stream, for the whole value. */
 export function recordRow(record, view, path) {
@@ -50,11 +50,10 @@ function textNode(text, kind) {
   const lines = text.split('\n');
   if (lines.length <= LINES_SHOWN && text.length <= CHARACTERS_SHOWN) return element('pre', { class: kind }, text);
   // On one line a document says more than its first three lines would.
-  const start = (kind === 'json' ? lines.map((line) => line.trim()).join(' ') : (lines[0] ?? '')).slice(
-    0,
-    CHARACTERS_SHOWN,
-  );
-  return element('details', {}, element('summary', {}, `${start}…`), element('pre', { class: kind }, text));
+  const line = kind === 'json' ? lines.map((part) => part.trim()).join(' ') : (lines[0] ?? '');
+  const isWhole = kind === 'json' && line.length <= CHARACTERS_SHOWN;
+  const start = isWhole ? line : `${line.slice(0, CHARACTERS_SHOWN)}…`;
+  return element('details', {}, element('summary', {}, start), element('pre', { class: kind }, text));
 }
 
 /** Position, digits and printable characters, sixteen bytes a row. */

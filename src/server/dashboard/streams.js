@@ -5,7 +5,7 @@ import { bytes, compact, count, plural } from './format.js';
 
 const PAGE = 50;
 const CONSUMERS_SHOWN = 4;
-const COLUMNS = 6;
+const LABELS = ['records', 'records/s', 'size', 'stored'];
 
 export const addressOf = (name) => `#/streams/${encodeURIComponent(name)}`;
 
@@ -72,9 +72,9 @@ export class StreamList {
 }
 
 function makeRow({ name }) {
-  const cells = Array.from({ length: COLUMNS - 1 }, (_, index) =>
-    element('td', { class: index < COLUMNS - 2 ? 'number' : 'lags' }),
-  );
+  // Where there is no room for columns, each figure carries its name.
+  const cells = LABELS.map((label) => element('td', { class: 'number', 'data-label': label }));
+  cells.push(element('td', { class: 'lags' }));
   return element('tr', {}, element('th', { scope: 'row' }, element('a', { href: addressOf(name) }, name)), ...cells);
 }
 

@@ -1,8 +1,7 @@
 /** Colours: as the system has them, light or dark. Loaded first, so that a page never flashes in the other ones. */
 const STORAGE_KEY = 'millrace-theme';
 const THEMES = ['auto', 'light', 'dark'];
-const LABELS = { auto: 'Auto', light: 'Light', dark: 'Dark' };
-const SPOKEN = { auto: 'as the system', light: 'light', dark: 'dark' };
+const LABELS = { auto: 'as system', light: 'light', dark: 'dark' };
 
 function stored() {
   try {
@@ -23,8 +22,7 @@ apply(stored());
 /** Lets the button go through the themes. */
 export function bindTheme(button) {
   const show = (theme) => {
-    button.textContent = LABELS[theme];
-    button.setAttribute('aria-label', `Colours: ${SPOKEN[theme]}`);
+    button.textContent = `Theme: ${LABELS[theme]}`;
   };
   show(stored());
   button.addEventListener('click', () => {
