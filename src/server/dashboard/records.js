@@ -53,7 +53,7 @@ function textNode(text, kind) {
   const line = kind === 'json' ? lines.map((part) => part.trim()).join(' ') : (lines[0] ?? '');
   const isWhole = kind === 'json' && line.length <= CHARACTERS_SHOWN;
   const start = isWhole ? line : `${line.slice(0, CHARACTERS_SHOWN)}…`;
-  return element('details', {}, element('summary', {}, start), element('pre', { class: kind }, text));
+  return element('details', {}, element('summary', { class: kind }, start), element('pre', { class: kind }, text));
 }
 
 /** Position, digits and printable characters, sixteen bytes a row. */

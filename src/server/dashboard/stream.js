@@ -57,6 +57,7 @@ export class StreamView {
     drawAbout(info);
     drawConsumers(info.consumers);
     await this.#refreshRecords(isCurrent);
+    if (isCurrent()) this.#drawButtons();
   }
 
   #go(from) {
@@ -72,6 +73,14 @@ export class StreamView {
     const { firstOffset = 0, durableOffset = 0 } = this.#info ?? {};
     if (by > 0 && last + 1 >= durableOffset) this.#go(undefined);
     else this.#go(by > 0 ? last + 1 : Math.max(firstOffset, first + by));
+  }
+
+  /** Whether there is more in either direction, also when the page itself has not changed. */
+  #drawButtons() {
+    const { firstOffset, durableOffset } = this.#info;
+    const { firstElementChild: first, lastElementChild: last } = byId('records');
+    byId('older').disabled = Number(first?.dataset.key ?? firstOffset) <= firstOffset;
+    byId('newer').disabled = Number(last?.dataset.key ?? durableOffset) >= durableOffset - 1;
   }
 
   async #refreshRecords(isCurrent) {
@@ -106,8 +115,6 @@ export class StreamView {
         (record) => recordRow(record, view, this.#path),
         () => undefined,
       );
-      byId('older').disabled = (records[0]?.offset ?? from) <= firstOffset;
-      byId('newer').disabled = (records.at(-1)?.offset ?? durableOffset) >= durableOffset - 1;
     } catch (error) {
       if (!(error instanceof Problem) || error.status === 404) throw error;
       notice.hidden = false;
