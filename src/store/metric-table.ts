@@ -44,7 +44,7 @@ const ROWS: readonly MetricRow[] = [
   {
     name: 'millrace_append_records_total',
     type: 'counter',
-    help: 'Records appended since the store was opened.',
+    help: 'Records that the thread of the store appended since it was opened.',
     value: ({ appends }) => appends?.records,
   },
   {

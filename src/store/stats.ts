@@ -28,7 +28,7 @@ export interface StoreStats {
         readonly streams: number;
       }
     | undefined;
-  /** What was appended since the store was opened; `undefined` in a read-only store. */
+  /** What the store's own thread appended since it was opened; `undefined` in a read-only store. */
   readonly appends:
     | {
         readonly records: number;
