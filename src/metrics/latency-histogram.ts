@@ -1,4 +1,4 @@
-/** How long things took: counts in buckets whose bounds grow by a quarter of an octave, so that quantiles are 19 % off. */
+/** How long things took, in buckets whose bounds grow by a quarter of an octave: quantiles are 19 % off at most. */
 
 import type { Sample } from './exposition.ts';
 

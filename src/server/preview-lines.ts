@@ -1,4 +1,4 @@
-/** Records as lines that hold the beginnings of keys and values: for people, who look at a page and not at megabytes. */
+/** Records as lines that hold the beginnings of keys and values, for people who look at a page and not at megabytes. */
 import { isUtf8 } from 'node:buffer';
 import type { RecordBatch } from '../record/record-batch.ts';
 

@@ -52,7 +52,7 @@ const NO_RECORDS = {
 } as const;
 
 export class FrameAppender {
-  /** Records written since the store was opened, and bytes of their keys and values; the open frame is counted later. */
+  /** Records written so far, and bytes of their keys and values; the open frame is counted when it ends. */
   records = 0;
   userBytes = 0;
   readonly #producer: RingProducer;

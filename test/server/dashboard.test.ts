@@ -58,9 +58,8 @@ async function filled(t: TestContext): Promise<ServedStore> {
 async function expectAccessible(page: Page, what: string): Promise<void> {
   // As a string: the policy of the page lets no script element in.
   await page.evaluate(AXE);
-  const violations = await page.evaluate<string[]>(
-    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join()))`,
-  );
+  const describe = "({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join()";
+  const violations = await page.evaluate<string[]>(`axe.run().then(({ violations }) => violations.map(${describe}))`);
   assert.deepEqual(violations, [], what);
 }
 
