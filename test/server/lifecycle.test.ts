@@ -65,6 +65,24 @@ suite('millrace serve', () => {
     assert.equal(records.records, 2);
   });
 
+  test('killed in the middle keeps every record that it has answered for', async (t) => {
+    const fixture = await storeWith({ orders: ['first'] });
+    t.after(() => fixture.remove());
+    const child = startCli('serve', fixture.store, '--port', '0', '--json');
+    const [line = ''] = await nextLines(child, 1);
+    const { url } = JSON.parse(line) as { url: string };
+    let answered = 0;
+    for (let round = 0; round < 20; round += 1) {
+      const append = request(`${url}${RECORDS}`, { method: 'POST', headers: LINES });
+      append.end('{"value":"a"}\n{"value":"b"}\n');
+      answered += Number((await answerOf(append)).json()['records']);
+    }
+    child.kill('SIGKILL');
+    await finished(child);
+    const info = await withStore({ dir: fixture.store }, async (store) => (await store.stream('orders')).info());
+    assert.deepEqual([answered, info.records], [40, 41]);
+  });
+
   test('with --read-only reads beside the process that writes, and changes nothing', async (t) => {
     const fixture = await storeWith({});
     const writer = await startWriter(fixture.store, 'orders', 3, 2);
