@@ -5,6 +5,10 @@
 const BELL = 0;
 const SLEEPING = 32;
 const DOORBELL_BYTES = 256;
+/** A ring within so many milliseconds came soon. */
+const SOON = 0.1;
+/** Looks before sleeping: some 50 us. */
+const LOOKS = 5_000;
 
 export function allocateDoorbell(): SharedArrayBuffer {
   return new SharedArrayBuffer(DOORBELL_BYTES);
@@ -12,6 +16,8 @@ export function allocateDoorbell(): SharedArrayBuffer {
 
 export class Doorbell {
   readonly #words: Int32Array;
+  /** Whether the last ring came so soon that looking for it beats sleeping. */
+  #spins = false;
 
   constructor(buffer: SharedArrayBuffer) {
     this.#words = new Int32Array(buffer);
@@ -28,10 +34,18 @@ export class Doorbell {
     return Atomics.load(this.#words, BELL);
   }
 
-  /** Blocks until the bell rings after `seen`, for at most `timeout` milliseconds. */
+  /**
+   * Blocks until the bell rings after `seen`, for at most `timeout` milliseconds. Waking a sleeper costs a quarter of a
+   * small commit; where the last ring came soon, as with one append after the other, the next one is looked for first.
+   */
   sleep(seen: number, timeout: number): void {
+    const begun = performance.now();
+    for (let look = 0; this.#spins && look < LOOKS; look += 1) {
+      if (Atomics.load(this.#words, BELL) !== seen) return;
+    }
     Atomics.store(this.#words, SLEEPING, 1);
     Atomics.wait(this.#words, BELL, seen, timeout);
     Atomics.store(this.#words, SLEEPING, 0);
+    this.#spins = performance.now() - begun < SOON;
   }
 }
