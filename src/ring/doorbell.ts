@@ -1,6 +1,7 @@
 /**
  * Wakes the WAL worker. The only shared words with several writers: the bell carries no data, only "look again".
  */
+import type { Clock } from '../base/clock.ts';
 
 const BELL = 0;
 const SLEEPING = 32;
@@ -19,8 +20,12 @@ export class Doorbell {
   /** Whether the last ring came so soon that looking for it beats sleeping. */
   #spins = false;
 
-  constructor(buffer: SharedArrayBuffer) {
+  readonly #clock: Clock | undefined;
+
+  /** `clock`: of a worker that may look for the next ring before it sleeps. */
+  constructor(buffer: SharedArrayBuffer, clock?: Clock) {
     this.#words = new Int32Array(buffer);
+    this.#clock = clock;
   }
 
   /** Called by producers after they published something. Costs a system call only while the worker sleeps. */
@@ -39,13 +44,13 @@ export class Doorbell {
    * small commit; where the last ring came soon, as with one append after the other, the next one is looked for first.
    */
   sleep(seen: number, timeout: number): void {
-    const begun = performance.now();
+    const begun = this.#clock?.monotonic() ?? 0;
     for (let look = 0; this.#spins && look < LOOKS; look += 1) {
       if (Atomics.load(this.#words, BELL) !== seen) return;
     }
     Atomics.store(this.#words, SLEEPING, 1);
     Atomics.wait(this.#words, BELL, seen, timeout);
     Atomics.store(this.#words, SLEEPING, 0);
-    this.#spins = performance.now() - begun < SOON;
+    this.#spins = this.#clock !== undefined && this.#clock.monotonic() - begun < SOON;
   }
 }

@@ -2,6 +2,7 @@
  * The life of the WAL worker: write what is closed, else sleep until the doorbell rings. It blocks on purpose: a commit
  * through the thread pool of libuv costs 70-120 us more than a blocking call.
  */
+import type { Clock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import { NodeFileSystem } from '../base/node-file-system.ts';
 import { loadChecksum } from '../codec/checksum.ts';
@@ -21,17 +22,18 @@ export interface WalPort {
   send(reply: WalReply): void;
 }
 
-/** Runs until it is told to stop, or something fails. */
+/** Runs until it is told to stop, or something fails. Without a `clock` it sleeps as soon as nothing is left to write. */
 export async function runWal(
   data: WalWorkerData,
   port: WalPort,
   fileSystem: FileSystem = new NodeFileSystem(),
+  clock?: Clock,
 ): Promise<void> {
   await loadChecksum();
   const writer = new WalWriter({ fileSystem, directory: data.directory });
   try {
     for (const lane of data.lanes) port.send({ type: 'ready', mode: writer.addLane(lane).mode });
-    serve(writer, new Doorbell(data.doorbell), port);
+    serve(writer, new Doorbell(data.doorbell, clock), port);
     writer.close();
     port.send({ type: 'stopped' });
   } catch (error) {
