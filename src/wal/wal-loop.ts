@@ -22,7 +22,7 @@ export interface WalPort {
   send(reply: WalReply): void;
 }
 
-/** Runs until it is told to stop, or something fails. Without a `clock` it sleeps as soon as nothing is left to write. */
+/** Runs until it is told to stop, or something fails. Without a `clock` it sleeps as soon as nothing is left. */
 export async function runWal(
   data: WalWorkerData,
   port: WalPort,
