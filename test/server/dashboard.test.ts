@@ -125,6 +125,7 @@ suite('dashboard', { skip: reason }, () => {
 
   test('asks for the token, again when it is wrong, and can be used by keyboard alone', async (t) => {
     const client = await served(t, { token: TOKEN });
+    await (await client.store.stream('long')).append('v'.repeat(10_000));
     const { page } = await openPage(t, client.server.url);
     await page.waitForSelector('dialog[open]');
     await page.keyboard.type('not the token');
@@ -133,6 +134,11 @@ suite('dashboard', { skip: reason }, () => {
     await page.fill('#token', TOKEN);
     await page.keyboard.press('Enter');
     await page.waitForSelector('#state[data-state="live"]');
+    await page.getByRole('link', { name: 'long' }).click();
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'download' }).click();
+    assert.equal(readFileSync(await (await saved).path(), 'utf8'), 'v'.repeat(10_000), 'what was cut can be had whole');
+    await page.getByRole('link', { name: 'All streams' }).click();
     await page.focus('#theme');
     await page.keyboard.press('Enter');
     await page.keyboard.press('Enter');

@@ -1,5 +1,5 @@
 /** Requests to the server that this page came from. */
-import { byId, setText } from './dom.js';
+import { byId, element, setText } from './dom.js';
 
 const TOKEN_KEY = 'millrace-token';
 const TIMEOUT_MS = 10_000;
@@ -53,6 +53,14 @@ export async function getLines(path) {
     .map((line) => JSON.parse(line));
 }
 
+/** Saves what is at a path as a file. A link alone would not carry the token. */
+export async function download(path, name) {
+  const address = URL.createObjectURL(await (await checked(path)).blob());
+  const link = element('a', { href: address, download: name });
+  link.click();
+  URL.revokeObjectURL(address);
+}
+
 function askForToken(isWrong) {
   asking ??= new Promise((resolve) => {
     const dialog = byId('token-dialog');
@@ -61,7 +69,8 @@ function askForToken(isWrong) {
       isWrong ? 'That was not the token of this server.' : 'It is kept until you close this tab.',
     );
     const done = () => {
-      token = byId('token').value.trim();
+      // What no header can carry is no token either.
+      token = byId('token').value.replace(/[^\x21-\x7e]/g, '');
       try {
         sessionStorage.setItem(TOKEN_KEY, token);
       } catch {

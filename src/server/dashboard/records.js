@@ -1,4 +1,5 @@
 /** A record as a row: keys and values as text, as pretty JSON, or as hexadecimal digits. Always as text nodes. */
+import { download } from './api.js';
 import { element } from './dom.js';
 import { bytes, time } from './format.js';
 
@@ -24,7 +25,8 @@ export function recordRow(record, view, path) {
 /** A value that was cut, and where all of it is. */
 function rest({ offset, value }, valueBytes, path) {
   if (value === null || bytesOf(value).length >= valueBytes) return [];
-  const link = element('a', { href: `${path}/records/${offset}`, download: `record-${offset}` }, 'download');
+  const link = element('button', { type: 'button', class: 'link' }, 'download');
+  link.addEventListener('click', () => void download(`${path}/records/${offset}`, `record-${offset}`));
   return [element('p', { class: 'muted' }, `the beginning of ${bytes(valueBytes)} · `, link)];
 }
 
