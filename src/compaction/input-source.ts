@@ -20,12 +20,31 @@ export class BufferAccount {
   }
 }
 
-/** Memory for windows that are on their way, shared by all inputs of a job. */
-export class WindowsAhead {
+/**
+ * Memory of windows, shared by all inputs of a job: how much may be on its way, and what can be used again. Left to the
+ * garbage collector, as much as a job holds would wait for it beside what is in use.
+ */
+export class WindowMemory {
   #free: number;
+  readonly #idle: ArrayBuffer[] = [];
 
-  constructor(bytes: number) {
-    this.#free = bytes;
+  /** `ahead`: bytes of windows that may be on their way beside those in use. */
+  constructor(ahead: number) {
+    this.#free = ahead;
+  }
+
+  /** Memory of exactly `bytes`, which is good for `capacity` later. What is not touched takes no memory. */
+  buffer(bytes: number, capacity: number): Uint8Array {
+    const found = this.#idle.findIndex(({ byteLength }) => byteLength >= bytes);
+    const memory = found === -1 ? undefined : this.#idle.splice(found, 1)[0];
+    return new Uint8Array(memory ?? new ArrayBuffer(Math.max(bytes, capacity)), 0, bytes);
+  }
+
+  /** Takes back what nobody looks at any more. */
+  recycle({ buffer }: Uint8Array): void {
+    if (!(buffer instanceof ArrayBuffer)) return;
+    this.#idle.push(buffer);
+    if (this.#idle.length > IDLE_MAX) this.#idle.shift();
   }
 
   take(bytes: number): boolean {
@@ -39,7 +58,10 @@ export class WindowsAhead {
   }
 }
 
-export type ReadBytes = (position: number, length: number) => Promise<Uint8Array>;
+/** Idle buffers are few: a window that is used up makes room for one that is read. */
+const IDLE_MAX = 4;
+
+export type ReadBytes = (position: number, length: number, into?: Uint8Array) => Promise<Uint8Array>;
 
 interface Window {
   readonly index: number;
@@ -59,7 +81,7 @@ export interface InputSourceOptions {
   readonly size: number;
   readonly read: ReadBytes;
   readonly plan: InputPlan;
-  readonly ahead: WindowsAhead;
+  readonly memory: WindowMemory;
   readonly account: BufferAccount;
 }
 
@@ -138,16 +160,17 @@ export class InputSource implements SegmentSource {
 
   /** Sends for the next window when this one is nearly used up, as far as there is memory for it. */
   #lookAhead(window: Window, end: number): void {
-    const { plan, ahead } = this.#options;
+    const { plan, memory } = this.#options;
     const next = plan.windows[window.index + 1];
     if (next === undefined || this.#coming !== undefined) return;
     const rest = window.position + window.bytes.length - end;
-    if (rest > window.bytes.length / 2 || !ahead.take(next.length)) return;
+    if (rest > window.bytes.length / 2 || !memory.take(next.length)) return;
     this.#send(window.index + 1, next, true);
   }
 
   #send(index: number, { position, length }: ByteRange, ahead: boolean): void {
-    const bytes = this.#options.read(position, length);
+    const { read, memory, plan } = this.#options;
+    const bytes = read(position, length, memory.buffer(length, plan.whole ? length : plan.windowBytes));
     // A job that fails meanwhile never looks at it: its failure must not end the process.
     bytes.catch(() => undefined);
     this.#options.account.add(length);
@@ -155,7 +178,9 @@ export class InputSource implements SegmentSource {
   }
 
   #setWindow(window: Window | undefined): void {
-    this.#options.account.add((window?.bytes.length ?? 0) - (this.#window?.bytes.length ?? 0));
+    const last = this.#window;
+    this.#options.account.add((window?.bytes.length ?? 0) - (last?.bytes.length ?? 0));
+    if (last !== undefined) this.#options.memory.recycle(last.bytes);
     this.#window = window;
   }
 
@@ -163,7 +188,7 @@ export class InputSource implements SegmentSource {
     const coming = this.#coming;
     if (coming === undefined) return;
     this.#options.account.add(-coming.length);
-    if (coming.ahead) this.#options.ahead.give(coming.length);
+    if (coming.ahead) this.#options.memory.give(coming.length);
     this.#coming = undefined;
   }
 }

@@ -5,18 +5,17 @@
  */
 import { KIB, MIB } from '../limits/limits.ts';
 import type { Layout } from './layout.ts';
-import { CLASSES_MAX } from './output-assigner.ts';
 
 /** What a job holds at most, keys and output buffers included; the largest single chunk comes on top. */
 export const JOB_BYTES_MAX: number = 64 * MIB;
 /** One request of a run that is larger than its input's window; twice as much is in memory. */
 export const RUN_READ_BYTES: number = 4 * MIB;
-/** Two buffers of segment output for each output that is open, and as many are open as there are classes. */
+/** Two buffers of segment output for each output that is open. */
 const OUTPUT_BYTES: number = 2 * MIB;
 /** The index of keys, and a bit for each record. */
 const KEYS_BYTES: number = 33 * MIB;
-/** Chunks that are being built, checksums, and memory that was given back and not collected yet. */
-const REST_BYTES: number = 8 * MIB;
+/** Chunks in the making, the heap, and memory given back and not collected yet: measured as growth of the process. */
+const REST_BYTES: number = 24 * MIB;
 const WINDOWS_BYTES_MIN: number = 4 * MIB;
 /** A smaller gap of dead bytes is cheaper to read than to skip. */
 const GAP_BYTES: number = 64 * KIB;
@@ -69,7 +68,7 @@ export function planInputs<Input extends { readonly key: string; readonly bytes:
     return ranges === undefined ? [] : [{ input, bytes: input.bytes, live: ranges }];
   });
   const keyed = layout.outputs.some(({ runs }) => runs.some(({ keys }) => keys !== 'all'));
-  const { inputs: plans, aheadBytes } = planWindows(read, windowsBytesFor(layout.outputs.length, keyed));
+  const { inputs: plans, aheadBytes } = planWindows(read, windowsBytesFor(openAtOnce(layout), keyed));
   return {
     aheadBytes,
     inputs: read.map(({ input, live: ranges }, index) => ({ input, live: ranges, plan: plans[index] as InputPlan })),
@@ -92,9 +91,16 @@ function liveRanges({ outputs }: Layout): Map<string, ByteRange[]> {
   return live;
 }
 
-/** What is left of a job's memory for its windows. */
+/** Streams are written in order, so an output is open from its first stream to its last one. */
+function openAtOnce({ outputs }: Layout): number {
+  const spans = outputs.map(({ runs }) => ({ first: runs[0]?.streamId ?? 0, last: runs.at(-1)?.streamId ?? 0 }));
+  const overlaps = spans.map(({ first }) => spans.filter((span) => span.first <= first && first <= span.last).length);
+  return Math.max(0, ...overlaps);
+}
+
+/** What is left of a job's memory for its windows, with so many outputs open. */
 export function windowsBytesFor(outputs: number, keyed: boolean): number {
-  const others = 2 * RUN_READ_BYTES + OUTPUT_BYTES * Math.min(outputs, CLASSES_MAX) + REST_BYTES;
+  const others = 2 * RUN_READ_BYTES + OUTPUT_BYTES * outputs + REST_BYTES;
   return Math.max(WINDOWS_BYTES_MIN, JOB_BYTES_MAX - others - (keyed ? KEYS_BYTES : 0));
 }
 

@@ -7,7 +7,7 @@ import { segmentCorrupt } from '../segment/errors.ts';
 import type { StoredChunk } from '../segment/chunk-reader.ts';
 import { streamChunks } from '../segment/chunk-stream.ts';
 import { required } from '../base/assert.ts';
-import { type BufferAccount, InputSource, type ReadBytes, WindowsAhead } from './input-source.ts';
+import { type BufferAccount, InputSource, type ReadBytes, WindowMemory } from './input-source.ts';
 import { planInputs, RUN_READ_BYTES } from './input-windows.ts';
 import type { LayoutParent } from './layout.ts';
 import type { Pace } from './pace.ts';
@@ -32,12 +32,12 @@ export class ParentReader {
   /** Checks that every input is there and is the object that was committed. */
   async open(): Promise<void> {
     const { inputs, aheadBytes } = planInputs(this.#job.layout, this.#job.inputs);
-    const ahead = new WindowsAhead(aheadBytes);
+    const memory = new WindowMemory(aheadBytes);
     const account = this.#account;
     const opened = await Promise.allSettled(
       inputs.map(async ({ input, plan }) => {
-        const read: ReadBytes = (position, length) => this.#read(input.key, position, length);
-        const source = new InputSource({ size: input.bytes, read, plan, ahead, account });
+        const read: ReadBytes = (position, length, into) => this.#read(input.key, position, length, into);
+        const source = new InputSource({ size: input.bytes, read, plan, memory, account });
         this.#sources.set(input.key, source);
         await checkInput(input, plan.whole ? (position, length) => source.read(position, length) : read);
       }),
@@ -73,12 +73,12 @@ export class ParentReader {
     for (const source of this.#sources.values()) source.close();
   }
 
-  async #read(key: string, position: number, length: number): Promise<Uint8Array> {
+  async #read(key: string, position: number, length: number, into?: Uint8Array): Promise<Uint8Array> {
     await this.#pace.take(length);
     this.#checkCancelled();
     this.#account.readBytes += length;
     this.#account.reads += 1;
-    const bytes = await this.#objects.read(key, position, length);
+    const bytes = await this.#objects.read(key, position, length, undefined, into);
     if (bytes.length === length) return bytes;
     throw segmentCorrupt(key, position, `the object store answered ${bytes.length} bytes of ${length}`);
   }

@@ -62,12 +62,18 @@ export class DirectoryObjectStore implements ObjectStore {
     return new DirectoryWriter({ fileSystem: this.#fileSystem, key, path, temporaryPath, direct: this.#direct });
   }
 
-  async read(key: string, position: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
+  async read(
+    key: string,
+    position: number,
+    length: number,
+    signal?: AbortSignal,
+    into?: Uint8Array,
+  ): Promise<Uint8Array> {
     checkRange(position, length);
     throwIfAborted(signal);
     try {
       const path = this.#folders.locate(key);
-      return await this.#handles.use(path, (object) => readExactly(object, key, position, length, signal));
+      return await this.#handles.use(path, (object) => readExactly(object, key, position, length, signal, into));
     } catch (error) {
       if (isSystemError(error, 'ENOENT', 'ENOTDIR')) throw objectNotFound(key, this.#folders.root, error);
       throw readFailed(key, this.#folders.root, error);
@@ -187,11 +193,12 @@ async function readExactly(
   position: number,
   length: number,
   signal: AbortSignal | undefined,
+  into: Uint8Array | undefined,
 ): Promise<Uint8Array> {
   // The range comes from a footer or a manifest: nothing is allocated before it is known to exist.
   if (position + length > object.bytes) throw objectEndsEarly(key, position, length, object.bytes);
   // Not from the shared pool: callers may transfer the memory to another thread.
-  const target = Buffer.allocUnsafeSlow(length);
+  const target = into?.length === length ? into : Buffer.allocUnsafeSlow(length);
   let filled = 0;
   while (filled < length) {
     const count = await object.handle.read(target, filled, length - filled, position + filled);

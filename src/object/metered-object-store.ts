@@ -75,11 +75,11 @@ export class MeteredObjectStore implements ObjectStore {
     return metered(this.counters.create, async () => new MeteredWriter(await this.#inner.create(key), this.counters));
   }
 
-  read(key: string, position: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
+  read(key: string, position: number, length: number, signal?: AbortSignal, into?: Uint8Array): Promise<Uint8Array> {
     const { read } = this.counters;
     return metered(
       read,
-      () => this.#inner.read(key, position, length, signal),
+      () => this.#inner.read(key, position, length, signal, into),
       (bytes) => {
         read.bytes += bytes.byteLength;
       },

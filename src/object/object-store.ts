@@ -33,9 +33,10 @@ export interface ObjectStore {
   /**
    * Reads exactly `length` bytes at `position`. Rejects with `ERR_MILLRACE_OBJECT_NOT_FOUND` when there is no such
    * object, `ERR_MILLRACE_SEGMENT_CORRUPT` when the object ends before the range does, `ERR_MILLRACE_READ_FAILED`
-   * otherwise.
+   * otherwise. `into`: memory of exactly `length` bytes to use instead of fresh, which a store may ignore; it is the
+   * caller's again when the promise has settled.
    */
-  read(key: string, position: number, length: number, signal?: AbortSignal): Promise<Uint8Array>;
+  read(key: string, position: number, length: number, signal?: AbortSignal, into?: Uint8Array): Promise<Uint8Array>;
   /** Size in bytes; `undefined` when there is no such object. */
   size(key: string): Promise<number | undefined>;
   /**

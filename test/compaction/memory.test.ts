@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { BufferAccount, InputSource, WindowsAhead } from '../../src/compaction/input-source.ts';
+import { BufferAccount, InputSource, WindowMemory } from '../../src/compaction/input-source.ts';
 import {
   type ByteRange,
   JOB_BYTES_MAX,
@@ -53,17 +53,21 @@ function inputsOf(runs: readonly ByteRange[], inputs: number, budget: number): C
   const content = CONTENT.subarray(0, bytes);
   const account = new BufferAccount();
   let requests = 0;
-  const read = async (position: number, length: number): Promise<Uint8Array> => {
+  const read = async (position: number, length: number, into?: Uint8Array): Promise<Uint8Array> => {
     requests += 1;
     await Promise.resolve();
-    return content.slice(position, position + length);
+    const bytes = content.subarray(position, position + length);
+    if (into === undefined) return bytes.slice();
+    assert.equal(into.length, length);
+    into.set(bytes);
+    return into;
   };
   const plan = planWindows(
     Array.from({ length: inputs }, () => ({ bytes, live: runs })),
     budget,
   );
-  const ahead = new WindowsAhead(plan.aheadBytes);
-  const sources = plan.inputs.map((input) => new InputSource({ size: bytes, read, plan: input, ahead, account }));
+  const memory = new WindowMemory(plan.aheadBytes);
+  const sources = plan.inputs.map((input) => new InputSource({ size: bytes, read, plan: input, memory, account }));
   return { sources, account, requests: () => requests, budget };
 }
 

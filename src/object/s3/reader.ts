@@ -15,6 +15,8 @@ interface Range {
   readonly key: string;
   readonly position: number;
   readonly length: number;
+  /** Memory to use instead of fresh. */
+  readonly into?: Uint8Array | undefined;
 }
 
 /** A body as Node's HTTP client gives it. */
@@ -25,14 +27,8 @@ interface BodyStream extends AsyncIterable<Uint8Array> {
 const HTTP_WHOLE = 200;
 const HTTP_RANGE_NOT_SATISFIABLE = 416;
 
-export async function readRange(
-  requests: S3Requests,
-  key: string,
-  position: number,
-  length: number,
-  signal?: AbortSignal,
-): Promise<Uint8Array> {
-  const range: Range = { key, position, length };
+export async function readRange(requests: S3Requests, range: Range, signal?: AbortSignal): Promise<Uint8Array> {
+  const { key, position, length } = range;
   if (length === 0) {
     await checkEnd(requests, range);
     return new Uint8Array(0);
@@ -123,7 +119,7 @@ function describedRange(
 
 /** Memory is allocated once the server has said that it has this much. */
 async function collect(body: BodyStream, range: Range): Promise<Uint8Array> {
-  const target = Buffer.allocUnsafeSlow(range.length);
+  const target = range.into?.length === range.length ? range.into : Buffer.allocUnsafeSlow(range.length);
   let filled = 0;
   for await (const piece of body) {
     if (filled + piece.length > range.length) throw badBody(range, 'the body is longer than announced');

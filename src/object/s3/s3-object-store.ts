@@ -50,11 +50,17 @@ export class S3ObjectStore implements ObjectStore {
     });
   }
 
-  async read(key: string, position: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {
+  async read(
+    key: string,
+    position: number,
+    length: number,
+    signal?: AbortSignal,
+    into?: Uint8Array,
+  ): Promise<Uint8Array> {
     checkRange(position, length);
     checkObjectKey(key);
     throwIfAborted(signal);
-    return readRange(this.#requests, key, position, length, signal);
+    return readRange(this.#requests, { key, position, length, into }, signal);
   }
 
   async size(key: string): Promise<number | undefined> {
