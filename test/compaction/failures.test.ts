@@ -137,6 +137,29 @@ suite('a job that fails', () => {
     await world.check();
   });
 
+  test('for inputs that were swapped says which, and keeps both', async () => {
+    const store = await filled();
+    const { world } = store;
+    const before = await readBoth(store);
+    const keys = (await world.committedKeys()).slice(0, 2);
+    const contents: Buffer[] = [];
+    for (const key of keys) {
+      contents.push(Buffer.from(await world.memory.read(key, 0, (await world.memory.size(key)) ?? 0)));
+    }
+    const put = async (order: readonly Buffer[]): Promise<void> => {
+      for (const [index, key] of keys.entries()) await replace(world, key, order[index] ?? Buffer.alloc(0));
+    };
+    await put(contents.toReversed());
+    const error = await failureOf(world.agent().compact(force));
+    assert.equal(error.code, 'ERR_MILLRACE_SEGMENT_CORRUPT');
+    assert.ok(keys.some((key) => error.message.includes(key)));
+    assert.equal((await world.committedKeys()).length, 3);
+    await put(contents);
+    assert.deepEqual(await readBoth(store), before);
+    await world.agent().compact(force);
+    await world.check();
+  });
+
   test('for one damaged object does not stop others in the background', async () => {
     const world = await World.open();
     const id = await world.stream('s', { compression: 'none' });

@@ -3,12 +3,33 @@ import { after, before, describe, test } from 'node:test';
 import { open } from '../../src/index.ts';
 import { postgres as describePostgres } from '../../src/postgres.ts';
 import { s3 } from '../../src/s3/index.ts';
+import { succeed } from '../cli/cli-process.ts';
 import { installCeph, type S3Server, startCeph } from '../support/ceph-server.ts';
 import { newSchema } from '../support/postgres-coordinators.ts';
 import { findPostgres, PostgresServer } from '../support/postgres-server.ts';
 import { checkStream, WriterProcess } from '../support/shared-world.ts';
 
 const BUCKET = 'millrace-shared';
+
+/** The same store, as whoever looks after it names it; passwords and keys come from the environment. */
+async function byCommandLine(database: PostgresServer, bucket: S3Server, schema: string): Promise<void> {
+  const { host, port, user, password, database: name } = database.options;
+  const { accessKeyId, secretAccessKey } = bucket.owner;
+  Object.assign(process.env, {
+    PGPASSWORD: password,
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+  });
+  const place = [
+    ...['--coordinator', `postgresql://${user}@${host}:${port}/${name}?schema=${schema}`],
+    ...['--objects', `s3://${BUCKET}/store/?endpoint=${encodeURIComponent(bucket.endpoint)}`],
+  ];
+  assert.match(await succeed(['verify', ...place]), /^intact: /);
+  assert.match(await succeed(['gc', ...place, '--dry-run']), /^0 orphans .*: nothing deleted/);
+  assert.match(await succeed(['compact', ...place, '--pause']), /^compaction is paused/);
+  assert.match(await succeed(['compact', ...place, '--resume']), /^compaction is resumed/);
+  assert.match(await succeed(['objects', ...place]), /committed/);
+}
 const postgres = await findPostgres();
 const obstacle = 'missing' in postgres ? postgres.missing : await installCeph();
 
@@ -52,6 +73,12 @@ if ('missing' in postgres || obstacle !== undefined) {
       assert.ok((await store.compact({ force: true })).jobs > 0, 'there was something to merge');
       for (const name of streams) await checkStream(store, name, [...survivors, killed]);
       assert.deepEqual((await store.verify()).problems, []);
+      const told = `${store.metrics()}${JSON.stringify(store.stats())}`;
+      assert.match(told, /purpose="merge",operation="PutObject"/);
+      for (const secret of [bucket.owner.secretAccessKey, bucket.owner.accessKeyId, database.options.password]) {
+        assert.ok(!told.includes(String(secret)), 'metrics name no credentials');
+      }
+      await byCommandLine(database, bucket, place.database.schema);
     });
   });
 }
