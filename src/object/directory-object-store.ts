@@ -7,7 +7,7 @@
 import { dirname, join, resolve } from 'node:path';
 import type { FileStat, FileSystem } from '../base/file-system.ts';
 import { isSystemError, NodeFileSystem } from '../base/node-file-system.ts';
-import { systemRandom } from '../base/random.ts';
+import { type Random, systemRandom } from '../base/random.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { DirectoryWriter } from './directory-writer.ts';
 import { FolderTree } from './folder-tree.ts';
@@ -30,6 +30,8 @@ export interface DirectoryObjectStoreOptions {
   /** Absolute path. Made by the first write; its parent must exist. */
   readonly root: string;
   readonly fileSystem?: FileSystem;
+  /** For names of objects in the making. Default the system's. */
+  readonly random?: Random;
   /** Files kept open for reading. Default 64. */
   readonly maxOpenFiles?: number;
   /** Bypass the page cache when writing, where the file system offers it. Default true. */
@@ -46,18 +48,20 @@ export class DirectoryObjectStore implements ObjectStore {
   readonly #folders: FolderTree;
   readonly #handles: OpenHandles;
   readonly #direct: boolean;
+  readonly #random: Random;
 
   constructor(options: DirectoryObjectStoreOptions) {
     this.#fileSystem = options.fileSystem ?? new NodeFileSystem();
     this.#folders = new FolderTree(this.#fileSystem, resolve(options.root));
     this.#handles = new OpenHandles(this.#fileSystem, options.maxOpenFiles ?? OPEN_FILES_DEFAULT);
     this.#direct = options.direct ?? true;
+    this.#random = options.random ?? systemRandom;
   }
 
   async create(key: string): Promise<ObjectWriter> {
     const path = this.#prepare(key);
     // Unique, so that what a crash left of an earlier attempt is never in the way.
-    const nonce = Buffer.from(systemRandom.bytes(NONCE_BYTES)).toString('hex');
+    const nonce = Buffer.from(this.#random.bytes(NONCE_BYTES)).toString('hex');
     const temporaryPath = `${path}.${nonce}${TEMPORARY_SUFFIX}`;
     return new DirectoryWriter({ fileSystem: this.#fileSystem, key, path, temporaryPath, direct: this.#direct });
   }
@@ -211,7 +215,7 @@ async function readExactly(
 
 /** What a worker thread needs to build the same store. */
 export function describeDirectoryStore(
-  options: Omit<DirectoryObjectStoreOptions, 'fileSystem'>,
+  options: Omit<DirectoryObjectStoreOptions, 'fileSystem' | 'random'>,
 ): ObjectStoreDescriptor {
   return { module: import.meta.url, options: { ...options } };
 }

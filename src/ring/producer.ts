@@ -52,7 +52,7 @@ export class RingProducer {
   readonly words: LaneWords;
 
   readonly #identity: LaneIdentity;
-  readonly #doorbell: Doorbell;
+  readonly #doorbell: Pick<Doorbell, 'ring'>;
   readonly #observer: ProducerObserver;
   /** Fillings up to this one are free. */
   #released: number;
@@ -74,7 +74,7 @@ export class RingProducer {
     identity: LaneIdentity,
     start: LaneStart,
     released: number,
-    doorbell: Doorbell,
+    doorbell: Pick<Doorbell, 'ring'>,
     observer: ProducerObserver,
   ) {
     this.geometry = geometry;

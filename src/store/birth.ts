@@ -101,7 +101,13 @@ export function makeFolders(fileSystem: FileSystem, paths: StorePaths): void {
 }
 
 function clearFolder(fileSystem: FileSystem, folder: string): void {
-  for (const name of fileSystem.listSync(folder)) {
+  const names = fileSystem.listSync(folder);
+  if (names.includes(CURRENT_NAME)) {
+    // First, and durably: a crash must not leave one that names files which are gone, as of a store that lost them.
+    fileSystem.removeSync(join(folder, CURRENT_NAME));
+    fileSystem.syncDirectorySync(folder);
+  }
+  for (const name of names) {
     const path = join(folder, name);
     if (fileSystem.statSync(path)?.kind === 'file') fileSystem.removeSync(path);
   }

@@ -2,6 +2,7 @@
  * The coordinator's counts as they were last asked for: `stats()` and `metrics()` answer at once, the coordinator
  * cannot.
  */
+import type { Timers } from '../base/timers.ts';
 import type { Coordinator, CoordinatorStats } from '../coordinator/coordinator.ts';
 
 /** How old the counts get while nothing else refreshes them. */
@@ -21,7 +22,7 @@ const NOTHING: CoordinatorStats = {
 export class CatalogueGauge {
   readonly #coordinator: Coordinator;
   #latest: CoordinatorStats = NOTHING;
-  #timer: NodeJS.Timeout | undefined;
+  #stopTimer: (() => void) | undefined;
 
   constructor(coordinator: Coordinator) {
     this.#coordinator = coordinator;
@@ -31,16 +32,15 @@ export class CatalogueGauge {
     return this.#latest;
   }
 
-  start(): void {
-    this.#timer = setInterval(() => {
+  start(timers: Timers): void {
+    this.#stopTimer = timers.every(INTERVAL, () => {
       // A coordinator that cannot be reached leaves the counts as they were.
       this.refresh().catch(() => undefined);
-    }, INTERVAL);
-    this.#timer.unref();
+    });
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#stopTimer?.();
   }
 
   async refresh(): Promise<void> {

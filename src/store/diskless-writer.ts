@@ -4,7 +4,6 @@
  * offset.
  */
 import { required } from '../base/assert.ts';
-import type { Clock } from '../base/clock.ts';
 import type { Signal } from '../base/signal.ts';
 import type { CommitAnswer, Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
@@ -14,22 +13,23 @@ import { FlushScheduler, type LocalClaims } from '../flush/scheduler.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
 import type { Compression } from '../record/stream-config.ts';
 import { allocateDoorbell, Doorbell } from '../ring/doorbell.ts';
-import { allocateRing, logPosition } from '../ring/geometry.ts';
+import { logPosition } from '../ring/geometry.ts';
 import type { SealedSlot } from '../ring/producer.ts';
 import { CommitDurability, type RunOutcome } from '../stream/commit-durability.ts';
 import { Lane } from '../stream/lane.ts';
 import { recordBytesMax } from './geometry.ts';
+import type { StoreEnvironment } from './environment.ts';
 import type { Settings } from './options.ts';
 import { SharedTrackers } from './shared-trackers.ts';
 import type { StoreWriter } from './store-writer.ts';
 
 export interface DisklessWriterOptions {
+  readonly environment: StoreEnvironment;
   readonly settings: Settings;
   readonly storeId: Uint8Array;
   readonly coordinator: Coordinator;
   readonly runner: JobRunner;
   readonly objects: ObjectStoreDescriptor;
-  readonly clock: Clock;
   readonly compression: () => ReadonlyMap<number, Compression>;
   /** Notified when more is committed. */
   readonly progress: Signal;
@@ -37,8 +37,6 @@ export interface DisklessWriterOptions {
 
 const LANE = 0;
 const NO_CLAIMS: LocalClaims = new Map();
-/** The longest that a timer can wait. */
-const KEEP_ALIVE_INTERVAL: number = 2 ** 31 - 1;
 
 export class DisklessWriter implements StoreWriter {
   readonly lane: Lane;
@@ -54,17 +52,17 @@ export class DisklessWriter implements StoreWriter {
   readonly #durability: CommitDurability;
   readonly #claims = new Map<number, LocalClaims>();
   /** When the current filling is uploaded although it is not full. */
-  #ageTimer: NodeJS.Timeout | undefined;
-  #keepAlive: NodeJS.Timeout | undefined;
+  #cancelAge: (() => void) | undefined;
+  #release: (() => void) | undefined;
 
   constructor(options: DisklessWriterOptions) {
     this.#options = options;
-    const { settings, storeId, clock, coordinator } = options;
+    const { environment, settings, storeId, coordinator } = options;
     const diskless = required(settings.diskless, 'a store without a WAL says how');
     this.#interval = diskless.interval;
     const geometry = { slots: diskless.slots, slotBytes: diskless.slotBytes };
-    this.#ring = allocateRing(geometry);
-    this.trackers = new SharedTrackers(coordinator, clock, settings.tracking.maxInterval);
+    this.#ring = environment.allocateRing(geometry);
+    this.trackers = new SharedTrackers(coordinator, environment, settings.tracking.maxInterval);
     this.flush = this.#makeScheduler();
     const made: { durability?: CommitDurability } = {};
     this.lane = new Lane(
@@ -76,7 +74,7 @@ export class DisklessWriter implements StoreWriter {
         released: -1,
         // Nobody listens: blocks of this ring are written by nobody but the flush.
         doorbell: new Doorbell(allocateDoorbell()),
-        clock,
+        clock: environment.clock,
         maxRecordBytes: recordBytesMax(settings, geometry),
         maxQueuedBytes: diskless.maxQueuedBytes,
         durability: (observer) => (made.durability = new CommitDurability(logPosition(0, 0), observer)),
@@ -131,13 +129,13 @@ export class DisklessWriter implements StoreWriter {
   }
 
   #makeScheduler(): FlushScheduler {
-    const { coordinator, runner, objects, storeId, clock, compression } = this.#options;
+    const { environment, coordinator, runner, objects, storeId, compression } = this.#options;
     return new FlushScheduler({
       coordinator,
       runner,
       objects,
       storeId,
-      clock,
+      clock: environment.clock,
       compression,
       relative: true,
       claims: ({ slotSequence }) => this.#claims.get(slotSequence) ?? NO_CLAIMS,
@@ -147,7 +145,7 @@ export class DisklessWriter implements StoreWriter {
       failed: (error) => {
         this.fail(error);
       },
-      sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+      sleep: (milliseconds) => environment.timers.sleep(milliseconds),
     });
   }
 
@@ -178,20 +176,21 @@ export class DisklessWriter implements StoreWriter {
   /** While an append waits, its filling ages and the process must not end. */
   #pending(waiting: boolean): void {
     if (!waiting) {
-      clearInterval(this.#keepAlive);
-      this.#keepAlive = undefined;
+      this.#release?.();
+      this.#release = undefined;
       return;
     }
-    this.#keepAlive ??= setInterval(() => undefined, KEEP_ALIVE_INTERVAL);
-    this.#ageTimer ??= setTimeout(() => {
-      this.#ageTimer = undefined;
+    const { timers } = this.#options.environment;
+    this.#release ??= timers.hold();
+    this.#cancelAge ??= timers.after(this.#interval, () => {
+      this.#cancelAge = undefined;
       if (this.lane.failure === undefined) this.lane.seal();
-    }, this.#interval);
+    });
   }
 
   #stopAge(): void {
-    clearTimeout(this.#ageTimer);
-    this.#ageTimer = undefined;
+    this.#cancelAge?.();
+    this.#cancelAge = undefined;
   }
 }
 

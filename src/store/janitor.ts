@@ -1,4 +1,5 @@
 /** Keeps house: trims by retention, ends what has expired, and deletes objects whose grace has passed. */
+import type { Timers } from '../base/timers.ts';
 import { COORDINATOR_TIMES_DEFAULT, type Coordinator } from '../coordinator/coordinator.ts';
 import type { ObjectStore } from '../object/object-store.ts';
 import type { Trimming } from './trimming.ts';
@@ -26,7 +27,7 @@ export class Janitor {
   readonly #coordinator: Coordinator;
   readonly #objects: ObjectStore;
   readonly #trimming: Trimming;
-  #timer: NodeJS.Timeout | undefined;
+  #stopTimer: (() => void) | undefined;
   #running: Promise<void> | undefined;
   readonly counters: JanitorCounters = { deleted: 0, unconfirmed: 0, failures: 0, lastSuccessAt: undefined };
   /** Coordinator time of the last sweep. */
@@ -38,20 +39,19 @@ export class Janitor {
     this.#trimming = trimming;
   }
 
-  start(): void {
-    this.#timer = setInterval(() => {
+  start(timers: Timers): void {
+    this.#stopTimer = timers.every(INTERVAL, () => {
       // A round that fails is tried again at the next tick: nothing depends on when garbage goes.
       this.#running ??= this.round()
         .catch(() => undefined)
         .finally(() => {
           this.#running = undefined;
         });
-    }, INTERVAL);
-    this.#timer.unref();
+    });
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
+    this.#stopTimer?.();
     await this.#running;
   }
 

@@ -4,15 +4,12 @@
  */
 import type { LaneAssignment } from '../wal/writer.ts';
 import { memoryBehind } from '../base/page-memory.ts';
-import type { Clock } from '../base/clock.ts';
-import type { FileSystem } from '../base/file-system.ts';
 import type { Signal } from '../base/signal.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import { FlushScheduler } from '../flush/scheduler.ts';
 import type { JobRunner } from '../flush/job-runner.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
-import { allocateDoorbell, Doorbell } from '../ring/doorbell.ts';
 import { logPosition, type RingGeometry } from '../ring/geometry.ts';
 import type { LaneStart, SealedSlot } from '../ring/producer.ts';
 import type { Compression } from '../record/stream-config.ts';
@@ -20,18 +17,19 @@ import { FillingAge } from '../stream/filling-age.ts';
 import { Lane } from '../stream/lane.ts';
 import { writeCleanMark } from '../wal/clean-mark.ts';
 import type { RecoveredLane } from '../wal/recovery.ts';
+import type { StoreEnvironment } from './environment.ts';
 import type { Settings } from './options.ts';
 import { recordBytesLimit } from './geometry.ts';
 import { makeLane } from './producers/lane-files.ts';
 import { type IdleLane, Producers, type ProducersHost } from './producers/producers.ts';
 import type { StoreWriter, UnflushedMemory } from './store-writer.ts';
 import { Trackers } from './trackers.ts';
-import { WalThread } from './wal-thread.ts';
+import type { WalRunner } from './wal-runner.ts';
 
 export interface LocalWriterOptions {
   readonly settings: Settings;
   readonly storeId: Uint8Array;
-  readonly fileSystem: FileSystem;
+  readonly environment: StoreEnvironment;
   readonly walDirectory: string;
   readonly ring: SharedArrayBuffer;
   readonly geometry: RingGeometry;
@@ -44,7 +42,6 @@ export interface LocalWriterOptions {
   readonly coordinator: Coordinator;
   readonly runner: JobRunner;
   readonly objects: ObjectStoreDescriptor;
-  readonly clock: Clock;
   readonly compression: () => ReadonlyMap<number, Compression>;
   /** Notified when more is durable. */
   readonly progress: Signal;
@@ -64,7 +61,7 @@ export class LocalWriter implements StoreWriter {
   /** Called when a filling is committed. The store sets it. */
   onCommitted: () => void = () => undefined;
   readonly #options: LocalWriterOptions;
-  readonly #wal: WalThread;
+  readonly #wal: WalRunner;
   readonly #age: FillingAge;
   #closing = false;
   /** End of the last filling that was sealed here, as a log position. */
@@ -73,9 +70,10 @@ export class LocalWriter implements StoreWriter {
 
   constructor(options: LocalWriterOptions) {
     this.#options = options;
-    const { settings, recovered, geometry, ring, storeId, clock } = options;
-    const doorbell = allocateDoorbell();
-    this.#age = new FillingAge(() => this.lane, settings.wal.flushInterval);
+    const { environment, settings, recovered, geometry, ring, storeId } = options;
+    const { clock, timers } = environment;
+    this.#wal = environment.makeWal();
+    this.#age = new FillingAge(() => this.lane, settings.wal.flushInterval, timers);
     this.flush = new FlushScheduler({
       coordinator: options.coordinator,
       runner: options.runner,
@@ -92,7 +90,7 @@ export class LocalWriter implements StoreWriter {
       failed: (error) => {
         this.#flushFailed(error);
       },
-      sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+      sleep: (milliseconds) => timers.sleep(milliseconds),
     });
     this.lane = new Lane(
       {
@@ -101,7 +99,8 @@ export class LocalWriter implements StoreWriter {
         identity: { lane: LANE, storeId },
         start: recovered.start,
         released: recovered.released,
-        doorbell: new Doorbell(doorbell),
+        doorbell: this.#wal.doorbell,
+        waitDurable: this.#wal.waitDurable,
         clock,
         maxRecordBytes: options.maxRecordBytes,
         maxQueuedBytes: settings.wal.maxQueuedBytes,
@@ -120,24 +119,17 @@ export class LocalWriter implements StoreWriter {
       },
     );
     for (const { header, slotSequence, at } of recovered.frames) this.lane.recover(header, slotSequence, at);
-    this.#wal = new WalThread(
-      {
-        directory: options.walDirectory,
-        doorbell,
-        lanes: [assignmentOf(options)],
+    this.#wal.start(options.walDirectory, [assignmentOf(options)], {
+      ready: (mode) => {
+        this.#mode = mode;
       },
-      {
-        ready: (mode) => {
-          this.#mode = mode;
-        },
-        failed: (error) => {
-          this.fail(error);
-        },
+      failed: (error) => {
+        this.fail(error);
       },
-    );
+    });
     for (const slot of recovered.fillings) this.flush.add({ lane: LANE, ring, geometry }, slot, Promise.resolve());
-    this.producers = new Producers(this.#producersHost(doorbell), options.idleLanes);
-    this.trackers = new Trackers(options.coordinator, this.producers, clock, settings.tracking);
+    this.producers = new Producers(this.#producersHost(), options.idleLanes);
+    this.trackers = new Trackers(options.coordinator, this.producers, environment, settings.tracking);
   }
 
   /** How writes become durable; `starting` until the WAL worker has probed its files. */
@@ -208,7 +200,13 @@ export class LocalWriter implements StoreWriter {
   /** What producers do not end in time is found in the log by the next opening. */
   async #flushEverything(): Promise<void> {
     await this.trackers.flush();
-    await atMost(PRODUCERS_PATIENCE, this.producers.seal(true));
+    const { timers } = this.#options.environment;
+    const release = timers.hold();
+    const sealed = new AbortController();
+    await Promise.race([this.producers.seal(true), timers.sleep(PRODUCERS_PATIENCE, sealed.signal)]).finally(() => {
+      sealed.abort();
+      release();
+    });
     await this.#flushOwn();
   }
 
@@ -241,25 +239,29 @@ export class LocalWriter implements StoreWriter {
   }
 
   #markLane(lane: number, start: LaneStart, flushed: LaneStart): void {
-    const { fileSystem, walDirectory, storeId } = this.#options;
-    if (flushed.blockSequence === start.blockSequence - 1) {
-      writeCleanMark(fileSystem, walDirectory, storeId, lane, { start, flushed });
+    const { environment, walDirectory, storeId } = this.#options;
+    if (flushed.blockSequence !== start.blockSequence - 1) return;
+    try {
+      writeCleanMark(environment.fileSystem, walDirectory, storeId, lane, { start, flushed });
+    } catch {
+      // All of the log is in segments: without the mark the next opening reads the slot files in vain, no more.
     }
   }
 
-  #producersHost(doorbell: SharedArrayBuffer): ProducersHost {
-    const { settings, storeId, progress, geometry } = this.#options;
+  #producersHost(): ProducersHost {
+    const { environment, settings, storeId, progress, geometry } = this.#options;
+    const { fileSystem } = environment;
     const { maxQueuedBytes, flushInterval } = settings.wal;
     return {
       own: () => this.lane,
       flush: this.flush,
-      doorbell,
+      doorbell: this.#wal.bell,
       geometry,
       limits: { maxQueuedBytes, flushInterval },
       storeId,
       maxRecordBytes: (shape) => Math.min(this.#options.maxRecordBytes, recordBytesLimit(shape)),
       serve: async (lane, shape, start) => {
-        const served = await makeLane({ ...this.#options, lane, geometry: shape, start });
+        const served = await makeLane({ ...this.#options, fileSystem, lane, geometry: shape, start });
         // The account of the WAL worker is one for all lanes.
         await this.#wal.addLane({
           ...served,
@@ -282,17 +284,6 @@ export class LocalWriter implements StoreWriter {
     const { ring, geometry } = this.#options;
     this.flush.add({ lane: LANE, ring, geometry }, slot, durable, this.trackers.takeSnapshots());
   }
-}
-
-/** Resolves with `work`, or after so many milliseconds without it. */
-async function atMost(milliseconds: number, work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  await Promise.race([work, timeout]).finally(() => {
-    clearTimeout(timer);
-  });
 }
 
 /** What the WAL worker is told of the lane. */

@@ -21,6 +21,9 @@ import { parseSlotFileName } from '../wal/slot-files.ts';
 import { hasIdentity, STORE_FILE } from './identity.ts';
 import type { StorePaths } from './paths.ts';
 
+/** A birth that fails closes its manifest: a second block without an event follows the first. Any event takes more. */
+const BIRTH_LOG_BYTES_MAX: number = 2 * EMPTY_LOG_BYTES;
+
 /**
  * Throws `ERR_MILLRACE_MANIFEST_CORRUPT` when there is no `STORE` and something in the directory that no birth leaves.
  * Under the lock: another process's birth may be complete a moment later.
@@ -90,7 +93,7 @@ function manifestWithoutCurrent(fileSystem: FileSystem, directory: string): stri
     const parsed = parseManifestFileName(name);
     if (parsed === undefined) continue;
     const size = fileSystem.statSync(path)?.size ?? 0;
-    if (parsed.fileNumber > 1 || (parsed.kind === 'log' && size > EMPTY_LOG_BYTES)) return path;
+    if (parsed.fileNumber > 1 || (parsed.kind === 'log' && size > BIRTH_LOG_BYTES_MAX)) return path;
   }
   return undefined;
 }

@@ -2,9 +2,7 @@
  * Opens stores without a WAL: alone, over a manifest in a locked directory, or shared, over a coordinator's service.
  */
 import { resolve } from 'node:path';
-import { systemClock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
-import { systemRandom } from '../base/random.ts';
 import { Signal } from '../base/signal.ts';
 import type { CoordinatorComponent } from '../coordinator/component.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
@@ -15,6 +13,7 @@ import { checkManifest, findStore, makeFolders, prepareDirectory } from './birth
 import { type Closer, closingOnFailure } from './closing.ts';
 import { makeCompactionAgent } from './compaction-agent.ts';
 import { DisklessWriter } from './diskless-writer.ts';
+import type { StoreEnvironment } from './environment.ts';
 import { hasLog, writeIdentity } from './identity.ts';
 import { removeUnfinished } from './janitor.ts';
 import type { StoreLock } from './lock.ts';
@@ -23,10 +22,10 @@ import { openManifest } from './open-manifest.ts';
 import { type OpenedObjects, openObjects } from './open-objects.ts';
 import type { Settings } from './options.ts';
 import type { StorePaths } from './paths.ts';
-import { flushThreads, WorkerPool } from './pool.ts';
 import { Store } from './store.ts';
 
 interface OpenedParts {
+  readonly environment: StoreEnvironment;
   readonly settings: Settings;
   readonly storeId: Uint8Array;
   readonly coordinator: Coordinator;
@@ -39,33 +38,35 @@ interface OpenedParts {
  * Opens the store of a coordinator that any number of processes share. `dir` matters only where it holds the objects.
  */
 export async function openShared(
-  fileSystem: FileSystem,
+  environment: StoreEnvironment,
   settings: Settings,
   component: CoordinatorComponent,
 ): Promise<Store> {
+  const { clock, fileSystem } = environment;
   const connected = await component.open({ deleteGrace: settings.compaction.deleteGrace });
-  const { coordinator, timings } = timedCoordinator(connected, systemClock);
+  const { coordinator, timings } = timedCoordinator(connected, clock);
   return closingOnFailure(async (opened) => {
     opened.push(() => coordinator.close());
     const { dir } = settings;
     const paths = dir === undefined ? undefined : prepareDirectory(fileSystem, resolve(dir)).paths;
     if (paths !== undefined && settings.objects === undefined) fileSystem.makeDirectorySync(paths.objects);
-    const objects = await openObjects(fileSystem, settings, paths);
+    const objects = await openObjects(environment, settings, paths);
     opened.push(() => objects.objects.close());
     const { storeId } = coordinator;
-    return assemble({ settings, storeId, coordinator, timings, objects, lock: undefined }, opened);
+    return assemble({ environment, settings, storeId, coordinator, timings, objects, lock: undefined }, opened);
   });
 }
 
 /** Opens, or makes, a store of this process alone in a directory whose lock it holds. */
 export async function openAlone(
-  fileSystem: FileSystem,
+  environment: StoreEnvironment,
   settings: Settings,
   paths: StorePaths,
   lock: StoreLock,
 ): Promise<Store> {
+  const { fileSystem, random } = environment;
   const known = findStore(fileSystem, paths);
-  const storeId = known ?? systemRandom.bytes(STORE_ID_BYTES);
+  const storeId = known ?? random.bytes(STORE_ID_BYTES);
   if (known === undefined) {
     makeFolders(fileSystem, paths);
     fileSystem.removeDirectorySync(paths.wal);
@@ -74,13 +75,13 @@ export async function openAlone(
     refuseWal(fileSystem, paths);
   }
   return closingOnFailure(async (opened) => {
-    const { coordinator, timings } = await openManifest(fileSystem, settings, paths, storeId);
+    const { coordinator, timings } = await openManifest(environment, settings, paths, storeId);
     opened.push(() => coordinator.close());
-    const objects = await openObjects(fileSystem, settings, paths);
+    const objects = await openObjects(environment, settings, paths);
     opened.push(() => objects.objects.close());
     await removeUnfinished(coordinator, objects.objects);
     if (known === undefined) writeIdentity(fileSystem, paths.root, storeId, { wal: false });
-    return assemble({ settings, storeId, coordinator, timings, objects, lock }, opened);
+    return assemble({ environment, settings, storeId, coordinator, timings, objects, lock }, opened);
   });
 }
 
@@ -109,11 +110,12 @@ export function refuseWithoutWal(fileSystem: FileSystem, paths: StorePaths): voi
 }
 
 async function assemble(parts: OpenedParts, opened: Closer[]): Promise<Store> {
-  const { settings, storeId, coordinator, timings, lock } = parts;
+  const { environment, settings, storeId, coordinator, timings, lock } = parts;
+  const { clock, timers } = environment;
   const { objects, cache, descriptor } = parts.objects;
   const progress = new Signal();
   const shared = settings.coordinator !== undefined;
-  const common = { settings, storeId, coordinator, objects, clock: systemClock, progress, shared, lock };
+  const common = { settings, storeId, coordinator, objects, clock, timers, progress, shared, lock };
   const nothingRecovered = { recovery: undefined, recovered: new Map() };
   if (settings.readOnly) {
     const closePool = (): Promise<void> => Promise.resolve();
@@ -122,20 +124,22 @@ async function assemble(parts: OpenedParts, opened: Closer[]): Promise<Store> {
     return new Store({ ...common, ...nothingRecovered, ...none });
   }
   const compression = await codecsOf(coordinator);
-  const tasks = settings.objects === undefined ? 1 : UPLOADS_PER_THREAD;
-  const pool = new WorkerPool(flushThreads(), settings.compaction.maxConcurrentJobs, tasks);
+  const pool = environment.makePool({
+    rewriteThreads: settings.compaction.maxConcurrentJobs,
+    flushesAtOnce: settings.objects === undefined ? 1 : UPLOADS_PER_THREAD,
+  });
   opened.push(() => pool.close());
   const writer = new DisklessWriter({
+    environment,
     settings,
     storeId,
     coordinator,
     runner: pool,
     objects: descriptor,
-    clock: systemClock,
     compression: () => compression,
     progress,
   });
-  const compaction = makeCompactionAgent({ settings, storeId, coordinator, pool, objects: descriptor });
+  const compaction = makeCompactionAgent({ environment, settings, storeId, coordinator, pool, objects: descriptor });
   const usage = { timings, cache, pool: pool.requests };
   const working = { usage, writer, compaction, closePool: () => pool.close(), compression };
   return new Store({ ...common, ...nothingRecovered, ...working });

@@ -1,19 +1,17 @@
 /** Opens the WAL: recovers it into a ring, and changes its geometry where another one is asked for. */
-import { systemClock } from '../base/clock.ts';
-import type { FileSystem } from '../base/file-system.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { FlushScheduler } from '../flush/scheduler.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
-import { allocateRing, type RingGeometry } from '../ring/geometry.ts';
+import type { RingGeometry } from '../ring/geometry.ts';
 import type { LaneStart } from '../ring/producer.ts';
 import type { Compression } from '../record/stream-config.ts';
 import { takeCleanMark } from '../wal/clean-mark.ts';
 import { recoverLane, type RecoveredLane, type RecoveryReport, type StreamPosition } from '../wal/recovery.ts';
 import { createSlotFiles, existingGeometry, rebuildSlotFiles } from '../wal/slot-files.ts';
 import { chooseGeometry, recordBytesMax, sameGeometry } from './geometry.ts';
+import type { JobPool, StoreEnvironment } from './environment.ts';
 import type { Settings } from './options.ts';
 import type { StorePaths } from './paths.ts';
-import type { WorkerPool } from './pool.ts';
 import { replaceWalFolder } from './wal-folder.ts';
 
 export const LANE = 0;
@@ -21,12 +19,12 @@ const NOTHING_FLUSHED: LaneStart = { slotSequence: -1, blockSequence: -1 };
 
 /** What opening for writing has put together so far. */
 export interface OpenedBase {
-  readonly fileSystem: FileSystem;
+  readonly environment: StoreEnvironment;
   readonly settings: Settings;
   readonly paths: StorePaths;
   readonly storeId: Uint8Array;
   readonly coordinator: Coordinator;
-  readonly pool: WorkerPool;
+  readonly pool: JobPool;
   readonly objects: ObjectStoreDescriptor;
 }
 
@@ -48,7 +46,8 @@ export interface OpenedLog {
  * the files are made anew: `report` still tells of the old ones.
  */
 export async function openLog(base: OpenedBase, born: boolean): Promise<OpenedLog> {
-  const { fileSystem, settings, paths, storeId } = base;
+  const { settings, paths, storeId } = base;
+  const { fileSystem } = base.environment;
   const existing = born ? existingGeometry(fileSystem, paths.wal, LANE) : undefined;
   const geometry = chooseGeometry(settings, existing);
   recordBytesMax(settings, geometry);
@@ -63,8 +62,9 @@ export async function openLog(base: OpenedBase, born: boolean): Promise<OpenedLo
 }
 
 export async function recoverLog(base: OpenedBase, lane: number, geometry: RingGeometry): Promise<OpenedLog> {
-  const { fileSystem, settings, paths, storeId, coordinator } = base;
-  const ring = allocateRing(geometry);
+  const { environment, settings, paths, storeId, coordinator } = base;
+  const { fileSystem } = environment;
+  const ring = environment.allocateRing(geometry);
   const stored = await positionsOf(coordinator);
   const flushed = (await coordinator.flushedSlots()).find((slot) => slot.lane === lane) ?? NOTHING_FLUSHED;
   const clean = takeCleanMark(fileSystem, paths.wal, storeId, lane, flushed)?.start;
@@ -91,19 +91,19 @@ export async function flushRecovered(
   lane: number,
   { geometry, ring, recovered }: OpenedLog,
 ): Promise<void> {
-  const { coordinator, pool, objects, storeId } = base;
+  const { environment, coordinator, pool, objects, storeId } = base;
   const compression = await codecsOf(coordinator);
   const scheduler = new FlushScheduler({
     coordinator,
     runner: pool,
     objects,
     storeId,
-    clock: systemClock,
+    clock: environment.clock,
     compression: () => compression,
     relative: false,
     committed: () => undefined,
     failed: () => undefined,
-    sleep: (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds)),
+    sleep: (milliseconds) => environment.timers.sleep(milliseconds),
   });
   for (const slot of recovered.fillings) scheduler.add({ lane, ring, geometry }, slot, Promise.resolve());
   // Who waits is the caller of `open`, and is told.

@@ -1,10 +1,6 @@
 /** The composition root: picks implementations and opens them in the order that recovery needs. */
 import { resolve } from 'node:path';
 import { assert } from '../base/assert.ts';
-import { systemClock } from '../base/clock.ts';
-import type { FileSystem } from '../base/file-system.ts';
-import { NodeFileSystem } from '../base/node-file-system.ts';
-import { systemRandom } from '../base/random.ts';
 import { Signal } from '../base/signal.ts';
 import { loadChecksum } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
@@ -20,11 +16,12 @@ import {
   undoBirth,
 } from './birth.ts';
 import { closingOnFailure } from './closing.ts';
+import { type StoreEnvironment, systemEnvironment } from './environment.ts';
 import { LocalWriter } from './local-writer.ts';
 import { hasIdentity, readIdentity, writeIdentity } from './identity.ts';
 import { recordBytesMax } from './geometry.ts';
 import { removeUnfinished } from './janitor.ts';
-import { lockStore, type StoreLock } from './lock.ts';
+import type { StoreLock } from './lock.ts';
 import { refuseLostIdentity } from './lost-identity.ts';
 import { makeCompactionAgent } from './compaction-agent.ts';
 import { openAlone, openShared, refuseWithoutWal } from './open-diskless.ts';
@@ -35,7 +32,6 @@ import { openObjects } from './open-objects.ts';
 import { type OpenOptions, type Settings, settingsOf } from './options.ts';
 import type { StoreUsage } from './parts.ts';
 import { type StorePaths, storePaths } from './paths.ts';
-import { flushThreads, WorkerPool } from './pool.ts';
 import { type RecoveredStream, recoveredStreams } from './recovered-streams.ts';
 import { Store } from './store.ts';
 import { settleWalFolder } from './wal-folder.ts';
@@ -46,30 +42,35 @@ import { settleWalFolder } from './wal-folder.ts';
  * acknowledged data is damaged. `ERR_MILLRACE_DIRECTORY_UNUSABLE`, `ERR_MILLRACE_DISK_FULL`: the directory cannot hold
  * a store. `ERR_MILLRACE_FORMAT_TOO_NEW`: a newer millrace wrote it.
  */
-export async function open(options: string | OpenOptions): Promise<Store> {
-  const store = await openStore(options);
+export function open(options: string | OpenOptions): Promise<Store> {
+  return openIn(systemEnvironment, options);
+}
+
+/** As `open`, on the system that the environment is: a simulated one, for tests. */
+export async function openIn(environment: StoreEnvironment, options: string | OpenOptions): Promise<Store> {
+  const store = await openStore(environment, options);
   return store.ready();
 }
 
-async function openStore(options: string | OpenOptions): Promise<Store> {
+async function openStore(environment: StoreEnvironment, options: string | OpenOptions): Promise<Store> {
   const settings = settingsOf(options);
   await loadChecksum();
-  const fileSystem = new NodeFileSystem();
+  const { fileSystem } = environment;
   const { dir, coordinator } = settings;
-  if (coordinator !== undefined) return openShared(fileSystem, settings, coordinator);
+  if (coordinator !== undefined) return openShared(environment, settings, coordinator);
   assert(dir !== undefined, 'a store whose coordinator is this process has a directory');
-  if (settings.readOnly) return openReadOnly(fileSystem, settings, storePaths(resolve(dir)));
+  if (settings.readOnly) return openReadOnly(environment, settings, storePaths(resolve(dir)));
   const prepared = prepareDirectory(fileSystem, dir);
   const { paths } = prepared;
   let lock: StoreLock | undefined;
   let mayClear = false;
   try {
     findStore(fileSystem, paths);
-    lock = await lockStore(paths.root);
+    lock = await environment.lock(paths.root);
     await refuseLostIdentity(fileSystem, paths);
     mayClear = true;
     const openIt = settings.diskless === undefined ? openWritable : openAlone;
-    return await openIt(fileSystem, settings, paths, lock);
+    return await openIt(environment, settings, paths, lock);
   } catch (error) {
     // Without the lock, whatever lies in the directory may be another process's birth by now.
     if (mayClear && !hasIdentity(fileSystem, paths.root)) undoBirth(fileSystem, paths);
@@ -79,15 +80,16 @@ async function openStore(options: string | OpenOptions): Promise<Store> {
   }
 }
 
-async function openReadOnly(fileSystem: FileSystem, settings: Settings, paths: StorePaths): Promise<Store> {
+async function openReadOnly(environment: StoreEnvironment, settings: Settings, paths: StorePaths): Promise<Store> {
   try {
-    return await openFollower(fileSystem, settings, paths);
+    return await openFollower(environment, settings, paths);
   } catch (error) {
     throw openFailure(paths.root, error);
   }
 }
 
-async function openFollower(fileSystem: FileSystem, settings: Settings, paths: StorePaths): Promise<Store> {
+async function openFollower(environment: StoreEnvironment, settings: Settings, paths: StorePaths): Promise<Store> {
+  const { fileSystem, clock, timers } = environment;
   const storeId = readIdentity(fileSystem, paths.root);
   if (storeId === undefined) {
     throw new MillraceError(
@@ -98,16 +100,17 @@ async function openFollower(fileSystem: FileSystem, settings: Settings, paths: S
   }
   checkManifest(fileSystem, paths);
   return closingOnFailure(async (opened) => {
-    const { coordinator, timings } = await openManifest(fileSystem, settings, paths, storeId);
+    const { coordinator, timings } = await openManifest(environment, settings, paths, storeId);
     opened.push(() => coordinator.close());
-    const { objects, cache } = await openObjects(fileSystem, settings, paths);
+    const { objects, cache } = await openObjects(environment, settings, paths);
     return new Store({
       settings,
       storeId,
       coordinator,
       objects,
       usage: { timings, cache, pool: {} },
-      clock: systemClock,
+      clock,
+      timers,
       progress: new Signal(),
       writer: undefined,
       shared: false,
@@ -122,13 +125,14 @@ async function openFollower(fileSystem: FileSystem, settings: Settings, paths: S
 }
 
 async function openWritable(
-  fileSystem: FileSystem,
+  environment: StoreEnvironment,
   settings: Settings,
   paths: StorePaths,
   lock: StoreLock,
 ): Promise<Store> {
+  const { fileSystem, random } = environment;
   const known = findStore(fileSystem, paths);
-  const storeId = known ?? systemRandom.bytes(STORE_ID_BYTES);
+  const storeId = known ?? random.bytes(STORE_ID_BYTES);
   if (known === undefined) {
     makeFolders(fileSystem, paths);
   } else {
@@ -137,13 +141,13 @@ async function openWritable(
     settleWalFolder(fileSystem, paths);
   }
   return closingOnFailure(async (opened) => {
-    const { coordinator, timings } = await openManifest(fileSystem, settings, paths, storeId);
+    const { coordinator, timings } = await openManifest(environment, settings, paths, storeId);
     opened.push(() => coordinator.close());
-    const { objects, cache, descriptor } = await openObjects(fileSystem, settings, paths);
+    const { objects, cache, descriptor } = await openObjects(environment, settings, paths);
     opened.push(() => objects.close());
-    const pool = new WorkerPool(flushThreads(), settings.compaction.maxConcurrentJobs);
+    const pool = environment.makePool({ rewriteThreads: settings.compaction.maxConcurrentJobs });
     opened.push(() => pool.close());
-    const base = { fileSystem, settings, paths, storeId, coordinator, pool, objects: descriptor };
+    const base = { environment, settings, paths, storeId, coordinator, pool, objects: descriptor };
     // First: what they flush has to be known when the store's own lane is held against its streams.
     const lanes = known === undefined ? NO_LANES : await recoverLanes(base);
     const log = await openLog(base, known !== undefined);
@@ -162,7 +166,7 @@ async function assemble(
   usage: StoreUsage,
   lock: StoreLock,
 ): Promise<Store> {
-  const { settings, paths, storeId, coordinator, pool } = base;
+  const { environment, settings, paths, storeId, coordinator, pool } = base;
   const { geometry, ring, recovered, watermarks } = log;
   const progress = new Signal();
   const compression = await codecsOf(coordinator);
@@ -170,7 +174,7 @@ async function assemble(
   const writer = new LocalWriter({
     settings,
     storeId,
-    fileSystem: base.fileSystem,
+    environment,
     walDirectory: paths.wal,
     ring,
     geometry,
@@ -182,7 +186,6 @@ async function assemble(
     coordinator,
     runner: pool,
     objects: base.objects,
-    clock: systemClock,
     compression: () => compression,
     progress,
   });
@@ -192,7 +195,8 @@ async function assemble(
     coordinator,
     objects,
     usage,
-    clock: systemClock,
+    clock: environment.clock,
+    timers: environment.timers,
     progress,
     writer,
     shared: false,

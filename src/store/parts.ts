@@ -1,6 +1,7 @@
 /** What `open` has put together and a store works with. */
 import type { Clock } from '../base/clock.ts';
 import type { Signal } from '../base/signal.ts';
+import type { Timers } from '../base/timers.ts';
 import type { CompactionAgent } from '../compaction/agent.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { CoordinatorTimings } from '../coordinator/timed-coordinator.ts';
@@ -29,6 +30,7 @@ export interface StoreParts {
   readonly objects: ObjectStore;
   readonly usage: StoreUsage;
   readonly clock: Clock;
+  readonly timers: Timers;
   readonly progress: Signal;
   /** Absent in a read-only store. */
   readonly writer: StoreWriter | undefined;

@@ -1,5 +1,4 @@
 /** Pool jobs on worker threads. */
-import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { MillraceError, unpackError } from '../errors/millrace-error.ts';
@@ -49,11 +48,6 @@ export class WorkerPool implements JobRunner, CompactionRunner {
     if (!answer.ok) throw unpackError(answer.error);
     return answer.value;
   }
-}
-
-/** All processors but the one that appends. */
-export function flushThreads(): number {
-  return Math.max(2, availableParallelism() - 1);
 }
 
 function startPool(threads: number, tasksPerThread: number): Piscina {

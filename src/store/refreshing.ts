@@ -4,6 +4,7 @@
  */
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { Signal } from '../base/signal.ts';
+import type { Timers } from '../base/timers.ts';
 
 /** Milliseconds between looks. */
 const INTERVAL = 100;
@@ -15,7 +16,7 @@ const FAILURES_TOLERATED = 50;
 export class Refreshing {
   readonly #coordinator: Pick<Coordinator, 'refresh'>;
   readonly #progress: Signal;
-  #timer: NodeJS.Timeout | undefined;
+  #stopTimer: (() => void) | undefined;
   readonly #takeOverConfigs: () => Promise<void>;
   #rounds = 0;
   #failures = 0;
@@ -31,13 +32,12 @@ export class Refreshing {
     this.#takeOverConfigs = takeOverConfigs;
   }
 
-  start(): void {
-    this.#timer = setInterval(() => void this.round(), INTERVAL);
-    this.#timer.unref();
+  start(timers: Timers): void {
+    this.#stopTimer = timers.every(INTERVAL, () => void this.round());
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#stopTimer?.();
   }
 
   /** Throws what keeps this process from seeing anything new. */

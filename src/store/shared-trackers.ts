@@ -1,11 +1,12 @@
 /** Consumers and publishers of the open streams of a store without a WAL, and what the open filling claims of them. */
 import type { Clock } from '../base/clock.ts';
+import type { Timers } from '../base/timers.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { LocalClaims } from '../flush/scheduler.ts';
 import type { WritableStreamState } from '../stream/frame-appender.ts';
 import { SharedReferences } from '../stream/shared-references.ts';
 import type { StoreTrackers } from './store-writer.ts';
-import type { TrackingStats } from './trackers.ts';
+import type { TimeSource, TrackingStats } from './trackers.ts';
 
 interface OpenReferences {
   readonly name: string;
@@ -17,14 +18,16 @@ type Claims = Map<number, Map<string, { previousId: number | undefined; publishi
 export class SharedTrackers implements StoreTrackers {
   readonly #coordinator: Coordinator;
   readonly #clock: Clock;
+  readonly #timers: Timers;
   readonly #maxInterval: number;
   readonly #open = new Map<number, OpenReferences>();
   /** Of the filling that is open, by stream and reference. */
   #claims: Claims = new Map();
 
-  constructor(coordinator: Coordinator, clock: Clock, maxInterval: number) {
+  constructor(coordinator: Coordinator, { clock, timers }: TimeSource, maxInterval: number) {
     this.#coordinator = coordinator;
     this.#clock = clock;
+    this.#timers = timers;
     this.#maxInterval = maxInterval;
   }
 
@@ -33,13 +36,7 @@ export class SharedTrackers implements StoreTrackers {
       coordinator: this.#coordinator,
       clock: this.#clock,
       maxInterval: this.#maxInterval,
-      later: (milliseconds, callback) => {
-        const timer = setTimeout(callback, milliseconds);
-        timer.unref();
-        return () => {
-          clearTimeout(timer);
-        };
-      },
+      later: (milliseconds, callback) => this.#timers.after(milliseconds, callback),
       claim: (reference, previousId, publishingId, offset) => {
         this.#claim(streamId, reference, previousId, publishingId, offset);
       },

@@ -51,7 +51,7 @@ export class Store implements AsyncDisposable {
   constructor(parts: StoreParts) {
     this.#parts = parts;
     this.#gauge = new CatalogueGauge(parts.coordinator);
-    this.#gauge.start();
+    this.#gauge.start(parts.timers);
     this.#segments = new SegmentAccess(parts.objects, parts.storeId, parts.settings.cacheBytes);
     this.#trimming = parts.writer && trimmingOf(parts, parts.writer);
     if (parts.writer?.producers !== undefined) {
@@ -60,11 +60,11 @@ export class Store implements AsyncDisposable {
     this.#context = this.#makeContext();
     if (this.#trimming === undefined || parts.shared) {
       this.#refreshing = new Refreshing(parts.coordinator, parts.progress, () => this.#takeOverConfigs());
-      this.#refreshing.start();
+      this.#refreshing.start(parts.timers);
     }
     if (this.#trimming !== undefined) {
       this.#janitor = new Janitor(parts.coordinator, parts.objects, this.#trimming);
-      this.#janitor.start();
+      this.#janitor.start(parts.timers);
       if (parts.settings.compactInBackground) parts.compaction?.start();
     }
   }

@@ -1,5 +1,6 @@
 /** The trackers of all open streams: made with a stream, asked for snapshots by the flush, written out at the end. */
 import type { Clock } from '../base/clock.ts';
+import type { Timers } from '../base/timers.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { TrackingSnapshot } from '../flush/flush-job.ts';
 import type { TrackingEntry } from '../record/tracking-format.ts';
@@ -26,6 +27,12 @@ export interface TrackingLanes {
   track(stream: WritableStreamState, source: TrackingSource): Promise<void>;
 }
 
+/** What trackers tell the time by, and wait with. */
+export interface TimeSource {
+  readonly clock: Clock;
+  readonly timers: Timers;
+}
+
 /** Of all open streams together. */
 export interface TrackingStats {
   /** Sums over the streams. */
@@ -45,13 +52,20 @@ export class Trackers {
   readonly #coordinator: Coordinator;
   readonly #lanes: TrackingLanes;
   readonly #clock: Clock;
+  readonly #timers: Timers;
   readonly #settings: TrackingSettings;
   readonly #open = new Map<number, OpenTracker>();
 
-  constructor(coordinator: Coordinator, lanes: TrackingLanes, clock: Clock, settings: TrackingSettings) {
+  constructor(
+    coordinator: Coordinator,
+    lanes: TrackingLanes,
+    { clock, timers }: TimeSource,
+    settings: TrackingSettings,
+  ) {
     this.#coordinator = coordinator;
     this.#lanes = lanes;
     this.#clock = clock;
+    this.#timers = timers;
     this.#settings = settings;
   }
 
@@ -67,13 +81,7 @@ export class Trackers {
       clock: this.#clock,
       settings: this.#settings,
       write: (source) => this.#lanes.track(stream, source),
-      later: (milliseconds, callback) => {
-        const timer = setTimeout(callback, milliseconds);
-        timer.unref();
-        return () => {
-          clearTimeout(timer);
-        };
-      },
+      later: (milliseconds, callback) => this.#timers.after(milliseconds, callback),
     };
     const tracker = new StreamTracker(state, stream, host, debt);
     this.#open.set(stream.streamId, { name, stream, tracker });

@@ -1,48 +1,44 @@
 /** The WAL worker as the store sees it: started, watched, stopped. */
 import { Worker } from 'node:worker_threads';
 import { MillraceError, unpackError } from '../errors/millrace-error.ts';
-import { Doorbell } from '../ring/doorbell.ts';
+import { allocateDoorbell, Doorbell } from '../ring/doorbell.ts';
 import type { LaneAssignment } from '../wal/writer.ts';
 import type { WalReply, WalRequest, WalWorkerData } from '../wal/messages.ts';
 import { WORKER_ARGUMENTS, workerFiles } from '../thread/worker-files.ts';
+import type { WalObserver, WalRunner } from './wal-runner.ts';
 
-export interface WalThreadObserver {
-  ready(mode: 'direct' | 'buffered'): void;
-  /** Nothing more becomes durable. Called once. */
-  failed(error: MillraceError): void;
-}
-
-export class WalThread {
-  readonly #worker: Worker;
-  readonly #doorbell: Doorbell;
-  readonly #observer: WalThreadObserver;
+export class WalThread implements WalRunner {
+  readonly bell: SharedArrayBuffer = allocateDoorbell();
+  readonly doorbell: Doorbell = new Doorbell(this.bell);
+  #worker: Worker | undefined;
+  #observer: WalObserver | undefined;
   #ended = false;
   /** Whether an append waits. */
   #waiting = false;
   #onEnd: (() => void) | undefined;
   /** Lanes of the start that are not open yet: their replies come first. */
-  #starting: number;
+  #starting = 0;
   readonly #adding: { readonly resolve: () => void; readonly reject: (error: unknown) => void }[] = [];
 
-  constructor(data: WalWorkerData, observer: WalThreadObserver) {
+  start(directory: string, lanes: readonly LaneAssignment[], observer: WalObserver): void {
     this.#observer = observer;
-    this.#starting = data.lanes.length;
-    this.#doorbell = new Doorbell(data.doorbell);
-    this.#worker = new Worker(workerFiles.wal, { workerData: data, name: 'millrace-wal', execArgv: WORKER_ARGUMENTS });
-    this.#worker.on('message', (reply: WalReply) => {
+    this.#starting = lanes.length;
+    const workerData: WalWorkerData = { directory, doorbell: this.bell, lanes };
+    const worker = new Worker(workerFiles.wal, { workerData, name: 'millrace-wal', execArgv: WORKER_ARGUMENTS });
+    this.#worker = worker;
+    worker.on('message', (reply: WalReply) => {
       this.#receive(reply);
     });
-    this.#worker.on('error', (error) => {
+    worker.on('error', (error) => {
       this.#fail(died(error));
     });
-    this.#worker.on('exit', () => {
+    worker.on('exit', () => {
       this.#fail(died(undefined));
       this.#onEnd?.();
     });
-    this.#worker.unref();
+    worker.unref();
   }
 
-  /** Keeps the process alive while an append waits, and lets it end otherwise. */
   keepAlive(waiting: boolean): void {
     this.#waiting = waiting;
     this.#keepAlive();
@@ -50,11 +46,10 @@ export class WalThread {
 
   #keepAlive(): void {
     if (this.#ended) return;
-    if (this.#waiting || this.#adding.length > 0 || this.#onEnd !== undefined) this.#worker.ref();
-    else this.#worker.unref();
+    if (this.#waiting || this.#adding.length > 0 || this.#onEnd !== undefined) this.#worker?.ref();
+    else this.#worker?.unref();
   }
 
-  /** Serves one more lane, whose files are there. */
   addLane(lane: LaneAssignment): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#ended) {
@@ -67,9 +62,8 @@ export class WalThread {
     });
   }
 
-  /** Everything closed so far is durable when this resolves. */
   async stop(): Promise<void> {
-    if (this.#ended) return;
+    if (this.#ended || this.#worker === undefined) return;
     const ended = new Promise<void>((resolve) => {
       this.#onEnd = resolve;
     });
@@ -79,13 +73,13 @@ export class WalThread {
   }
 
   #send(request: WalRequest): void {
-    this.#worker.postMessage(request);
-    this.#doorbell.ring();
+    this.#worker?.postMessage(request);
+    this.doorbell.ring();
   }
 
   #receive(reply: WalReply): void {
     if (reply.type === 'ready') {
-      this.#observer.ready(reply.mode);
+      this.#observer?.ready(reply.mode);
       if (this.#starting > 0) this.#starting -= 1;
       else this.#adding.shift()?.resolve();
       this.#keepAlive();
@@ -98,7 +92,7 @@ export class WalThread {
     if (this.#ended) return;
     this.#ended = true;
     for (const { reject } of this.#adding.splice(0)) reject(error);
-    this.#observer.failed(error);
+    this.#observer?.failed(error);
   }
 }
 

@@ -47,10 +47,16 @@ export class DurableWaits {
   }
 }
 
+/** Resolves when more than `seen` blocks are durable, or none will be; `undefined` when that is so already. */
+export type WaitDurable = (words: LaneWords, seen: number) => Promise<unknown> | undefined;
+
+const waitOnWord: WaitDurable = (words, seen) => words.waitDurable(seen);
+
 /** Durable when the WAL worker says so. */
 export class WalDurability implements Durability {
   readonly #words: LaneWords;
   readonly #observer: DurabilityObserver;
+  readonly #waitDurable: WaitDurable;
   readonly #acks = new AckQueue();
   readonly #waits = new DurableWaits();
   #durableBlocks: number;
@@ -59,9 +65,16 @@ export class WalDurability implements Durability {
   #failure: Error | undefined;
 
   /** `nextBlock` and `logEnd`: where the log of the lane begins. */
-  constructor(words: LaneWords, nextBlock: number, logEnd: number, observer: DurabilityObserver) {
+  constructor(
+    words: LaneWords,
+    nextBlock: number,
+    logEnd: number,
+    observer: DurabilityObserver,
+    waitDurable: WaitDurable = waitOnWord,
+  ) {
     this.#words = words;
     this.#observer = observer;
+    this.#waitDurable = waitDurable;
     this.#durableBlocks = nextBlock;
     this.#durableEnd = logEnd;
   }
@@ -107,7 +120,7 @@ export class WalDurability implements Durability {
   }
 
   #wait(): void {
-    const wait = this.#words.waitDurable(this.#durableBlocks);
+    const wait = this.#waitDurable(this.#words, this.#durableBlocks);
     if (wait === undefined) process.nextTick(this.#onDurable);
     else void wait.then(this.#onDurable);
   }

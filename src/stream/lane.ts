@@ -24,7 +24,7 @@ import type { FrameHeader } from '../record/frame-reader.ts';
 import type { RecordInput, RecordValue } from '../record/record-input.ts';
 import { checkRecord, checkTimestamp, isBareValue, keyBytes, valueRoom } from '../record/record-input.ts';
 import { publisherExtensionBytes } from '../record/tracking-format.ts';
-import { type Durability, type DurabilityObserver, WalDurability } from './durability.ts';
+import { type Durability, type DurabilityObserver, type WaitDurable, WalDurability } from './durability.ts';
 import { FrameAppender, type PublisherTag, type WritableStreamState } from './frame-appender.ts';
 import { type Settle, type Turn, TurnQueue } from './turn-queue.ts';
 import { measureGroup } from './group-size.ts';
@@ -36,11 +36,13 @@ export interface LaneOptions {
   readonly start: LaneStart;
   /** Fillings up to this one are free. */
   readonly released: number;
-  readonly doorbell: Doorbell;
+  readonly doorbell: Pick<Doorbell, 'ring'>;
   readonly clock: Clock;
   readonly maxRecordBytes: number;
   /** Bytes of appends that may wait, by reference, for a full ring. */
   readonly maxQueuedBytes: number;
+  /** How the WAL worker's word is waited for. Default: in shared memory. */
+  readonly waitDurable?: WaitDurable | undefined;
   /** How appends become durable. Default: when the WAL worker says so. */
   readonly durability?: (observer: DurabilityObserver) => Durability;
 }
@@ -147,7 +149,7 @@ export class Lane {
     const { blockSequence } = options.start;
     this.#durability =
       options.durability?.(durabilityObserver) ??
-      new WalDurability(this.producer.words, blockSequence, this.#closedEnd, durabilityObserver);
+      new WalDurability(this.producer.words, blockSequence, this.#closedEnd, durabilityObserver, options.waitDurable);
   }
 
   /** Log position up to which everything is durable. */

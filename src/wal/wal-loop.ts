@@ -9,7 +9,7 @@ import { loadChecksum } from '../codec/checksum.ts';
 import { packError } from '../errors/millrace-error.ts';
 import { Doorbell } from '../ring/doorbell.ts';
 import type { WalReply, WalRequest, WalWorkerData } from './messages.ts';
-import { WalWriter } from './writer.ts';
+import { type LaneAssignment, WalWriter } from './writer.ts';
 
 /** How long the worker sleeps at most before it looks for messages. */
 const SLEEP_MAX = 1_000;
@@ -22,6 +22,59 @@ export interface WalPort {
   send(reply: WalReply): void;
 }
 
+/** Serves lanes step by step, and tells what becomes of them. The first failure ends it. */
+export class WalService {
+  readonly #writer: WalWriter;
+  readonly #send: (reply: WalReply) => void;
+  #ended = false;
+
+  constructor(fileSystem: FileSystem, directory: string, send: (reply: WalReply) => void) {
+    this.#writer = new WalWriter({ fileSystem, directory });
+    this.#send = send;
+  }
+
+  /** It was stopped, or has failed. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  add(lane: LaneAssignment): void {
+    this.#attempt(() => {
+      this.#send({ type: 'ready', mode: this.#writer.addLane(lane).mode });
+    });
+  }
+
+  /** Writes what is closed, once. Returns whether there was anything. */
+  step(): boolean {
+    let bytes = 0;
+    this.#attempt(() => {
+      bytes = this.#writer.step();
+    });
+    return bytes > 0;
+  }
+
+  /** Writes all that is closed, and ends. */
+  stop(): void {
+    this.#attempt(() => {
+      while (this.#writer.step() > 0);
+      this.#writer.close();
+      this.#ended = true;
+      this.#send({ type: 'stopped' });
+    });
+  }
+
+  #attempt(work: () => void): void {
+    if (this.#ended) return;
+    try {
+      work();
+    } catch (error) {
+      this.#ended = true;
+      this.#send({ type: 'failed', error: packError(error, 'ERR_MILLRACE_WORKER_DIED') });
+      this.#writer.fail();
+    }
+  }
+}
+
 /** Runs until it is told to stop, or something fails. Without a `clock` it sleeps as soon as nothing is left. */
 export async function runWal(
   data: WalWorkerData,
@@ -30,32 +83,20 @@ export async function runWal(
   clock?: Clock,
 ): Promise<void> {
   await loadChecksum();
-  const writer = new WalWriter({ fileSystem, directory: data.directory });
-  try {
-    for (const lane of data.lanes) port.send({ type: 'ready', mode: writer.addLane(lane).mode });
-    serve(writer, new Doorbell(data.doorbell, clock), port);
-    writer.close();
-    port.send({ type: 'stopped' });
-  } catch (error) {
-    port.send({ type: 'failed', error: packError(error, 'ERR_MILLRACE_WORKER_DIED') });
-    writer.fail();
-  }
-}
-
-function serve(writer: WalWriter, doorbell: Doorbell, port: WalPort): void {
-  for (let busy = 0; ;) {
+  const service = new WalService(fileSystem, data.directory, (reply) => {
+    port.send(reply);
+  });
+  for (const lane of data.lanes) service.add(lane);
+  const doorbell = new Doorbell(data.doorbell, clock);
+  for (let busy = 0; !service.ended;) {
     const seen = doorbell.read();
-    const wrote = writer.step() > 0;
+    const wrote = service.step();
     busy = wrote ? busy + 1 : 0;
     if (wrote && busy % BUSY_STEPS_MAX !== 0) continue;
-    const request = port.receive();
+    const request = service.ended ? undefined : port.receive();
     if (request === undefined) {
-      if (!wrote) doorbell.sleep(seen, SLEEP_MAX);
-    } else if (request.type === 'add-lane') {
-      port.send({ type: 'ready', mode: writer.addLane(request.lane).mode });
-    } else {
-      while (writer.step() > 0);
-      return;
-    }
+      if (!wrote && !service.ended) doorbell.sleep(seen, SLEEP_MAX);
+    } else if (request.type === 'add-lane') service.add(request.lane);
+    else service.stop();
   }
 }

@@ -6,7 +6,7 @@ import { CachingObjectStore } from '../../src/object/caching-object-store.ts';
 import { MemoryObjectStore } from '../../src/object/memory-object-store.ts';
 import { MeteredObjectStore } from '../../src/object/metered-object-store.ts';
 import { objectStoreContract, patternBytes, putObject, withCode } from '../../src/testing/object-store-contract.ts';
-import { FaultyObjectStore } from '../support/faulty-object-store.ts';
+import { FaultyObjectStore } from '../../src/testing/faulty-object-store.ts';
 
 const BLOCK = 1000;
 const OBJECT_BYTES = 10_500;

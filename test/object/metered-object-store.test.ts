@@ -4,7 +4,7 @@ import { SeededRandom } from '../../src/base/random.ts';
 import { MemoryObjectStore } from '../../src/object/memory-object-store.ts';
 import { MeteredObjectStore } from '../../src/object/metered-object-store.ts';
 import { objectStoreContract, patternBytes, putObject } from '../../src/testing/object-store-contract.ts';
-import { FaultyObjectStore } from '../support/faulty-object-store.ts';
+import { FaultyObjectStore } from '../../src/testing/faulty-object-store.ts';
 
 objectStoreContract('metered over memory', async () => {
   const store = new MeteredObjectStore(new MemoryObjectStore());

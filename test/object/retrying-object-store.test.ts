@@ -7,7 +7,8 @@ import type { ObjectStore } from '../../src/object/object-store.ts';
 import { RetryingObjectStore } from '../../src/object/retrying-object-store.ts';
 import type { RetryEnvironment } from '../../src/object/retry.ts';
 import { objectStoreContract, patternBytes, putObject, withCode } from '../../src/testing/object-store-contract.ts';
-import { FaultyObjectStore, type FaultRates } from '../support/faulty-object-store.ts';
+import { FaultyObjectStore, type ObjectFault } from '../../src/testing/faulty-object-store.ts';
+import type { FaultRates } from '../../src/testing/unreliable-service.ts';
 
 const POLICY = { attempts: 40, firstDelay: 1, maxDelay: 10, maxElapsed: 1e9 };
 
@@ -21,7 +22,7 @@ function retrying(inner: ObjectStore, replayBytes?: number): RetryingObjectStore
   return new RetryingObjectStore(inner, replayBytes === undefined ? options : { ...options, replayBytes });
 }
 
-function faulty(rates: FaultRates, seed = 1): { memory: MemoryObjectStore; store: FaultyObjectStore } {
+function faulty(rates: FaultRates<ObjectFault>, seed = 1): { memory: MemoryObjectStore; store: FaultyObjectStore } {
   const memory = new MemoryObjectStore();
   return { memory, store: new FaultyObjectStore(memory, new SeededRandom(seed), rates) };
 }
@@ -51,7 +52,7 @@ test('an object is written again from its first byte when a write fails', async 
   await writer.write(patternBytes(1000, 2));
   store.setRates({});
   assert.equal(await writer.commit(), 2000);
-  assert.ok(store.injected.timeoutAfterSuccess > 0);
+  assert.ok((store.injected.timeoutAfterSuccess ?? 0) > 0);
   const expected = Buffer.concat([patternBytes(1000, 1), patternBytes(1000, 2)]);
   assert.deepEqual(Buffer.from(await memory.read('k', 0, 2000)), expected);
 });
@@ -121,7 +122,7 @@ test('a listing that breaks goes on where it was, without repeats', async () => 
   const listed: string[] = [];
   for await (const entry of retrying(store).list()) listed.push(entry.key);
   assert.deepEqual(listed, keys);
-  assert.ok(store.injected.unavailable > 0);
+  assert.ok((store.injected.unavailable ?? 0) > 0);
 });
 
 test('a read that keeps failing reports its error', async () => {

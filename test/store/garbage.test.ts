@@ -8,7 +8,7 @@ import { suite, test } from 'node:test';
 import { SeededRandom } from '../../src/base/random.ts';
 import type { ObjectEntry } from '../../src/object/object-store.ts';
 import { removeOrphans } from '../../src/store/orphans.ts';
-import { type Fault, FaultyObjectStore } from '../support/faulty-object-store.ts';
+import { FaultyObjectStore, type ObjectFault } from '../../src/testing/faulty-object-store.ts';
 import { faultyCoordinator, Steps } from '../compaction/faults.ts';
 import { DAY, HOUR, keyed, latestOf, MINUTE, plain, type SeenRecord, STORE_ID, World } from '../compaction/world.ts';
 
@@ -82,9 +82,9 @@ class Campaign {
   async #compactBadly(): Promise<void> {
     const { world, random, faulty } = this;
     const rate = random.below(4) / 40;
-    const fault: Fault = (['unavailable', 'lost', 'timeoutAfterSuccess', 'shortBody', 'bitFlip'] as const)[
+    const fault: ObjectFault = (['unavailable', 'lost', 'timeoutAfterSuccess', 'shortBody', 'bitFlip'] as const)[
       random.below(5)
-    ] as Fault;
+    ] as ObjectFault;
     faulty.setRates({ [fault]: rate });
     world.objects = faulty;
     const steps = new Steps();

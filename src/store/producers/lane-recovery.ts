@@ -21,7 +21,8 @@ export const NO_LANES: RecoveredLanes = { idle: [], reports: [] };
 const READ_BYTES = 256 * PAGE_BYTES;
 
 export async function recoverLanes(base: OpenedBase): Promise<RecoveredLanes> {
-  const { fileSystem, paths, settings, coordinator } = base;
+  const { paths, settings, coordinator } = base;
+  const { fileSystem } = base.environment;
   const idle: IdleLane[] = [];
   const reports: RecoveryReport[] = [];
   const flushedLanes = new Set((await coordinator.flushedSlots()).map(({ lane }) => lane));
@@ -66,7 +67,7 @@ export function lanesOf(fileSystem: FileSystem, directory: string): Map<number, 
  * can be made; in any other case, a file that is missing is damage.
  */
 async function finishBirth(
-  { fileSystem, paths, storeId }: OpenedBase,
+  { environment: { fileSystem }, paths, storeId }: OpenedBase,
   lane: number,
   slots: readonly number[],
   geometry: RingGeometry,

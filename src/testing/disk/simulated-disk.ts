@@ -94,6 +94,13 @@ export class SimulatedDisk implements FileSystem, HandleHost {
     return content.subarray(0, node.size);
   }
 
+  /** Changes one bit of a file, on the disk too: what a decaying or misdirected sector looks like. */
+  flipBit(path: string, byte: number, bit: number): void {
+    const content = this.contentOf(path);
+    const index = byte % Math.max(1, content.length);
+    content[index] = (content[index] ?? 0) ^ (1 << (bit & 7));
+  }
+
   /** Puts a file there, durable, in the place of any other. */
   put(path: string, content: Uint8Array): void {
     const { parent, name } = this.#makeParents(dirnameOf(path), path);
