@@ -20,7 +20,7 @@ export interface ChunkRange {
   readonly length: number;
   /** The run's stream. With it every chunk must be of that stream and go on where the last one ended. */
   readonly streamId?: number;
-  /** Where the first chunk must begin, and the last one end, in offsets: intact chunks of other runs do not pass. */
+  /** With `streamId`: where the first chunk begins, and the last one ends. Intact chunks of other runs do not pass. */
   readonly firstOffset?: number;
   readonly nextOffset?: number;
   /** First offset that the coordinator assigned to a relative run. Default 0. */
@@ -38,12 +38,18 @@ export async function* streamChunks(source: SegmentSource, range: ChunkRange): A
       const problem = orderProblem(chunk.header, range.streamId, nextOffset);
       if (problem !== undefined) throw segmentCorrupt(range.objectKey, chunk.position, problem);
       nextOffset = chunk.header.firstOffset + chunk.header.offsetSpan;
+      // Before it is passed on: a reader must never have seen a record of another run.
+      checkEnd(range, chunk, nextOffset, cursor.atEnd);
     }
     yield chunk;
   }
-  if (range.nextOffset === undefined || nextOffset === range.nextOffset) return;
-  const problem = `expected chunks up to offset ${range.nextOffset}, they end at ${String(nextOffset)}`;
-  throw segmentCorrupt(range.objectKey, range.position, problem);
+}
+
+function checkEnd(range: ChunkRange, chunk: StoredChunk, nextOffset: number, last: boolean): void {
+  if (range.nextOffset === undefined) return;
+  if (last ? nextOffset === range.nextOffset : nextOffset <= range.nextOffset) return;
+  const problem = `expected ${last ? 'the last chunk' : 'chunks'} up to offset ${range.nextOffset}, found ${nextOffset}`;
+  throw segmentCorrupt(range.objectKey, chunk.position, problem);
 }
 
 function orderProblem(header: ChunkHeader, streamId: number, nextOffset: number | undefined): string | undefined {
@@ -66,6 +72,11 @@ class ChunkCursor {
     this.#reads = new ReadAhead(source, range);
     this.#position = range.position;
     this.#end = range.position + range.length;
+  }
+
+  /** Whether no chunk is left. */
+  get atEnd(): boolean {
+    return this.#position === this.#end;
   }
 
   async next(): Promise<StoredChunk | undefined> {

@@ -43,6 +43,15 @@ test('a scan refuses chunks that are intact and of another run', async () => {
     return records;
   };
   assert.equal(await scanned({}, 0), 2);
+  let seen = 0;
+  const tooShort = segments.scan({ ...run, nextOffset: 1, endOffset: 1 }, 0);
+  await assert.rejects(
+    (async () => {
+      for await (const batch of tooShort) seen += batch.length;
+    })(),
+    { code: 'ERR_MILLRACE_SEGMENT_CORRUPT' },
+  );
+  assert.ok(seen <= 1, 'nothing behind the end was passed on');
   const corrupt = { code: 'ERR_MILLRACE_SEGMENT_CORRUPT' };
   // Chunks of offsets that were asked for in vain must not pass for a run without records.
   await assert.rejects(scanned({ firstOffset: 2, nextOffset: 4, endOffset: 4 }, 2), corrupt);

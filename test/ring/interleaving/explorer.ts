@@ -35,10 +35,15 @@ export interface Order {
   readonly runs: number;
 }
 
-/** So many orders, drawn at random. */
+/** A thread goes on for so many steps before the other has its turn, on average; drawn for each run. */
+const STRIDES = [2, 8, 64];
+
+/** So many orders, drawn at random. In some of them one thread gets far ahead of the other. */
 export class RandomOrders implements Order {
   readonly #random: Random;
   readonly #count: number;
+  #stride = 2;
+  #last = 0;
   runs = 0;
 
   constructor(count: number, random: Random) {
@@ -47,13 +52,16 @@ export class RandomOrders implements Order {
   }
 
   choose(enabled: readonly number[]): number {
-    return enabled[this.#random.below(enabled.length)] as number;
+    const stays = enabled.includes(this.#last) && this.#random.below(this.#stride) > 0;
+    if (!stays) this.#last = enabled[this.#random.below(enabled.length)] as number;
+    return this.#last;
   }
 
   record(): void {}
 
   next(): boolean {
     this.runs += 1;
+    this.#stride = STRIDES[this.runs % STRIDES.length] as number;
     return this.runs < this.#count;
   }
 }

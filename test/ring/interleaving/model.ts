@@ -112,9 +112,11 @@ class Model {
     });
     try {
       program.run(this.#scenario.actions, () => this.#consumer === STATE.failed);
-    } finally {
-      this.#orders.record(accesses());
+    } catch (error) {
+      accesses();
+      throw error;
     }
+    this.#orders.record(accesses());
     while (this.#consumer !== STATE.ended && this.#consumer !== STATE.failed) this.#stepConsumer([CONSUMER]);
     const [{ failure }] = await answer;
     if (this.#scenario.failAt === undefined) assert.equal(failure, undefined);

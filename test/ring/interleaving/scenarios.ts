@@ -8,5 +8,8 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'two blocks, and a wait for both': { actions: ['block', 'block', 'settle'] },
   'a filling that ends between two blocks': { actions: ['block', 'seal', 'block'] },
   'a slot that is used again': { actions: ['block', 'seal', 'block', 'seal', 'release', 'block'] },
+  'a worker that rests while its slot is filled again': {
+    actions: ['block', 'seal', 'release', 'block', 'seal', 'block', 'block', 'seal'],
+  },
   'a disk that fails behind a block that is durable': { actions: ['block', 'settle', 'block', 'settle'], failAt: 1 },
 };
