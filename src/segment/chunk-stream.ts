@@ -48,7 +48,8 @@ export async function* streamChunks(source: SegmentSource, range: ChunkRange): A
 function checkEnd(range: ChunkRange, chunk: StoredChunk, nextOffset: number, last: boolean): void {
   if (range.nextOffset === undefined) return;
   if (last ? nextOffset === range.nextOffset : nextOffset <= range.nextOffset) return;
-  const problem = `expected ${last ? 'the last chunk' : 'chunks'} up to offset ${range.nextOffset}, found ${nextOffset}`;
+  const what = last ? 'the last chunk' : 'a chunk';
+  const problem = `expected ${what} up to offset ${range.nextOffset}, found one up to ${nextOffset}`;
   throw segmentCorrupt(range.objectKey, chunk.position, problem);
 }
 

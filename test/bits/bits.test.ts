@@ -12,7 +12,7 @@ suite('damage to a file of a golden store', () => {
       const sweep = new Sweep(subject, 1);
       for (let index = 0; index < CASES_PER_FILE; index += 1) await sweep.next();
     }
-    const kinds = ['.wal', '.seg', '.log', '.snapshot', 'CURRENT', 'STORE', '.clean'];
+    const kinds = ['.wal', 'of other stores', '.seg', '.log', '.snapshot', 'CURRENT', 'STORE', '.clean'];
     for (const kind of kinds)
       assert.ok(
         subjects.some(({ name }) => name.endsWith(kind)),

@@ -124,6 +124,11 @@ export function replacements(donors: readonly Uint8Array[]): DamageSpace {
   };
 }
 
+/** What other files do to this one: a misdirected write, a file put in the wrong place. */
+export function foreignDamage(bytes: Uint8Array, donors: readonly Uint8Array[]): DamageSpace {
+  return union([sectorReplacements(bytes, donors), replacements(donors)]);
+}
+
 /** Everything above. */
 export function everyDamage(bytes: Uint8Array, donors: readonly Uint8Array[]): DamageSpace {
   return union([

@@ -1,6 +1,7 @@
 /** What a sweep of damages works on: one file of a golden store, and a judge of what its readers make of it. */
 import assert from 'node:assert/strict';
 import { isMillraceError, type MillraceError } from '../../src/errors/millrace-error.ts';
+import type { DamageSpace } from './damages.ts';
 import { DAMAGE_CODES } from '../support/damage-codes.ts';
 
 export interface Subject {
@@ -10,6 +11,8 @@ export interface Subject {
   readonly bytes: Uint8Array;
   /** Files of the same kind: of the same store, and of others. */
   readonly donors: readonly Uint8Array[];
+  /** What is done to it. Default: everything. */
+  readonly space?: DamageSpace;
   /**
    * Lets the readers of the file meet `damaged` in its place. Throws an `AssertionError` when they return what was
    * never written, miss what is intact, or fail with anything but a coded error that names file and position.

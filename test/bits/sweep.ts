@@ -33,7 +33,7 @@ export class Sweep {
 
   constructor(subject: Subject, seed: number) {
     this.subject = subject;
-    this.#space = everyDamage(subject.bytes, subject.donors);
+    this.#space = subject.space ?? everyDamage(subject.bytes, subject.donors);
     this.#first = seed % this.#space.count;
     // About a golden section apart, so that a part of the cases is spread over all of the file.
     this.#step = coprimeTo(this.#space.count, Math.floor(this.#space.count * 0.618));
