@@ -18,12 +18,12 @@ async function runModule(source: string, ...args: string[]): Promise<string> {
 }
 
 test('what the package exports is what is documented, and nothing else', () => {
-  assert.deepEqual(Object.keys(millrace).sort(), ['MillraceError', 'isMillraceError', 'open']);
+  assert.deepEqual(Object.keys(millrace).sort(), ['MillraceError', 'attachProducer', 'isMillraceError', 'open']);
 });
 
 test('importing the package starts nothing: the process ends by itself', async () => {
   const source = `import * as millrace from 'millrace'; console.log(Object.keys(millrace).length);`;
-  assert.equal(await runModule(source), '3\n');
+  assert.equal(await runModule(source), '4\n');
 });
 
 test('a process with an open store ends by itself when its work is done, with everything durable', async (t) => {

@@ -50,7 +50,7 @@ suite('the cost model', () => {
   test('writes an object of two parts with one request, and one byte more in parts', () => {
     assert.deepEqual(writeRequests(2 * PART_BYTES_DEFAULT), { puts: 1, gets: 0, deletes: 0 });
     assert.deepEqual(writeRequests(2 * PART_BYTES_DEFAULT + 1), { puts: 5, gets: 2, deletes: 0 });
-    assert.equal(writeRequests(100 * MIB).puts, 15);
+    assert.equal(writeRequests(10 * PART_BYTES_DEFAULT).puts, 1 + 10 + 1);
   });
 
   test('reads few small inputs whole, and many in windows', () => {
