@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import type { FileSystem } from '../base/file-system.ts';
 import type { RingGeometry } from '../ring/geometry.ts';
-import { createSlotFiles } from '../wal/slot-files.ts';
+import { createSlotFiles, removeUnfinishedSlotFiles } from '../wal/slot-files.ts';
 import type { StorePaths } from './paths.ts';
 
 /** Puts files of `geometry`, empty, in the place of the present ones, which must hold nothing of value. */
@@ -28,7 +28,7 @@ export async function replaceWalFolder(
   removeFolder(fileSystem, paths.walOld);
 }
 
-/** At open: finishes a replacement that a crash cut short, or takes it back. */
+/** At open: finishes a replacement that a crash cut short, or takes it back, and clears what else it left. */
 export function settleWalFolder(fileSystem: FileSystem, paths: StorePaths): void {
   const isThere = (path: string): boolean => fileSystem.statSync(path) !== undefined;
   // Only between the two renames is there no folder of the right name; the new one is complete then.
@@ -38,6 +38,7 @@ export function settleWalFolder(fileSystem: FileSystem, paths: StorePaths): void
   }
   removeFolder(fileSystem, paths.walNew);
   removeFolder(fileSystem, paths.walOld);
+  if (isThere(paths.wal)) removeUnfinishedSlotFiles(fileSystem, paths.wal);
 }
 
 function removeFolder(fileSystem: FileSystem, path: string): void {

@@ -1,6 +1,7 @@
 /**
- * The clean mark of a lane: written when a store is closed with its whole log in segments, removed before the next
- * write to the log. While it is there the slot files hold nothing to recover, and opening need not read them.
+ * The clean mark of a lane: written when a store is closed with its whole log in segments, and when the files of a lane
+ * are about to be made; removed before the next write to the log. While it is there the slot files hold nothing to
+ * recover, and opening need not read them.
  *
  * ```
  *   0 magic u32 "MRCL"
@@ -69,10 +70,10 @@ export function writeCleanMark(
 }
 
 /**
- * Takes the mark away, durably, and returns it; `undefined` when there is none that holds. A mark that is damaged or of
- * another time only costs the reading that it would have saved.
+ * The mark; `undefined` when there is none that holds. A mark that is damaged or of another time only costs the reading
+ * that it would have saved.
  */
-export function takeCleanMark(
+export function readCleanMark(
   fileSystem: FileSystem,
   directory: string,
   storeId: Uint8Array,
@@ -89,9 +90,6 @@ export function takeCleanMark(
   } finally {
     file.closeSync();
   }
-  fileSystem.removeSync(path);
-  // Until the removal is durable, a power loss could bring the mark back in front of a log with records.
-  fileSystem.syncDirectorySync(directory);
   const view = viewOf(bytes);
   const mark = parseCleanMark(view);
   const holds =
@@ -105,6 +103,23 @@ export function takeCleanMark(
     mark.flushed.blockSequence === flushed.blockSequence &&
     mark.start.slotSequence > flushed.slotSequence;
   return holds ? { start: mark.start, flushed: mark.flushed } : undefined;
+}
+
+/** Takes the mark away, durably, and returns it as `readCleanMark` does. */
+export function takeCleanMark(
+  fileSystem: FileSystem,
+  directory: string,
+  storeId: Uint8Array,
+  lane: number,
+  flushed: LaneStart,
+): CleanMark | undefined {
+  const path = join(directory, cleanMarkName(lane));
+  if (fileSystem.statSync(path) === undefined) return undefined;
+  const mark = readCleanMark(fileSystem, directory, storeId, lane, flushed);
+  fileSystem.removeSync(path);
+  // Until the removal is durable, a power loss could bring the mark back in front of a log with records.
+  fileSystem.syncDirectorySync(directory);
+  return mark;
 }
 
 /** The fields of a mark, believed or not. */

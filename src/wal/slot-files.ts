@@ -125,6 +125,15 @@ export async function rebuildSlotFiles(
   if (slotIndexes.length > 0) fileSystem.syncDirectorySync(directory);
 }
 
+/** Removes slot files whose making a crash cut short: of a lane that is made later, nobody else would. */
+export function removeUnfinishedSlotFiles(fileSystem: FileSystem, directory: string): void {
+  for (const name of fileSystem.listSync(directory)) {
+    if (!name.endsWith(TEMPORARY_SUFFIX)) continue;
+    const isOurs = parseSlotFileName(name.slice(0, -TEMPORARY_SUFFIX.length)) !== undefined;
+    if (isOurs) fileSystem.removeSync(join(directory, name));
+  }
+}
+
 /**
  * Writes a slot file under a temporary name, syncs it and renames it into place, so that it is never seen half born.
  * `content` gives the bytes from a position on, as many as it likes.

@@ -2,11 +2,14 @@
  * The process that is going to be killed: the actors of a workload, each of which reports what it was told to be
  * durable. Argument: a `Task` as JSON.
  */
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { SeededRandom } from '../../src/base/random.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { open, type WalOptions } from '../../src/index.ts';
 import { Actors, type Cast } from './actors.ts';
 import { own } from './owner.ts';
+import type { ProducerTask } from './producer.worker.ts';
 import { report } from './reports.ts';
 import { openOptions, ownedNames, workloadNamed } from './workloads.ts';
 
@@ -22,8 +25,24 @@ export interface Task {
 /** Starts every actor of the workload. */
 export function play(cast: Cast): Promise<void>[] {
   const actors = new Actors(cast);
-  const owners = ownedNames(cast.workload).map((name) => own(name, cast));
+  const { owned } = cast.workload;
+  const names = ownedNames(cast.workload);
+  const owners =
+    owned?.producers === undefined ? names.map((name) => own(name, cast)) : produce(names, owned.producers, cast);
   return [...cast.workload.actors.flatMap((name) => actors.start(name)), ...owners];
+}
+
+/** Threads with a lane of their own, which share the streams among them. */
+function produce(names: readonly string[], threads: number, { store, random }: Cast): Promise<void>[] {
+  return Array.from({ length: threads }, async (_, index) => {
+    const streams = names.filter((_name, position) => position % threads === index);
+    const workerData: ProducerTask = { seed: random.uint32(), streams };
+    const worker = new Worker(new URL('producer.worker.js', import.meta.url), { workerData });
+    const handle = await store.producer({ slots: 2, slotBytes: 64 * 1024 });
+    worker.postMessage(handle, handle.transferList);
+    const [error] = (await once(worker, 'error')) as [Error];
+    throw error;
+  });
 }
 
 /** Run as a program, and not when its types are imported. */

@@ -1,4 +1,5 @@
 /** The actor that has a stream to itself: it takes one step after the other, and tells of each before and after. */
+import type { Random } from '../../src/base/random.ts';
 import type { RecordInput } from '../../src/index.ts';
 import { type Cast, GROUP_MAX, pause } from './actors.ts';
 import type { Step } from './owned-stream.ts';
@@ -19,16 +20,18 @@ export async function own(name: string, cast: Cast): Promise<void> {
   }
 }
 
+export function chooseAppends(random: Random, nextName: () => string): Extract<Step, { kind: 'append' }> {
+  const appends = Array.from({ length: 1 + random.below(APPENDS_MAX) }, () => {
+    return { append: nextName(), count: random.below(3) === 0 ? 1 + random.below(GROUP_MAX) : 1 };
+  });
+  return { kind: 'append', appends };
+}
+
 async function chooseStep(name: string, { store, workload, random, nextName }: Cast): Promise<Step> {
   const steps = workload.owned?.steps ?? [];
   const kind = steps[random.below(steps.length)] ?? 'append';
   if (kind === 'delete') return { kind };
-  if (kind === 'append') {
-    const appends = Array.from({ length: 1 + random.below(APPENDS_MAX) }, () => {
-      return { append: nextName(), count: random.below(3) === 0 ? 1 + random.below(GROUP_MAX) : 1 };
-    });
-    return { kind, appends };
-  }
+  if (kind === 'append') return chooseAppends(random, nextName);
   if (kind === 'configure') {
     // Records of this age are never met: what is tested is that the setting holds.
     return { kind, compression: random.below(2) === 0 ? 'lz4' : 'none', maxAge: DAY * (1 + random.below(1_000)) };

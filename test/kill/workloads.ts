@@ -18,6 +18,8 @@ export interface Workload {
     readonly steps: readonly StepKind[];
     /** Records have few keys, and compaction keeps the latest of each. Default false. */
     readonly keyed?: boolean;
+    /** Other threads append to them, each through a lane of its own: so many. Default 0. */
+    readonly producers?: number;
   };
   /** Without a WAL, and with objects in a directory. Default false. */
   readonly diskless?: boolean;
@@ -48,6 +50,12 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     actors: ['append', 'flush', 'flush', 'compact', 'compact'],
     owned: { streams: 6, steps: ['append'], keyed: true },
     work: 2_000,
+  },
+  lanes: {
+    shared: 3,
+    actors: ['append', 'group', 'flush', 'compact'],
+    owned: { streams: 4, steps: ['append'], producers: 2 },
+    work: 1_000,
   },
   trims: {
     shared: 6,

@@ -4,6 +4,7 @@ import type { Coordinator } from '../../coordinator/coordinator.ts';
 import { allocateRing, type RingGeometry } from '../../ring/geometry.ts';
 import { LaneWords } from '../../ring/lane-words.ts';
 import type { LaneStart } from '../../ring/producer.ts';
+import { takeCleanMark, writeCleanMark } from '../../wal/clean-mark.ts';
 import { recoverLane } from '../../wal/recovery.ts';
 import { createSlotFiles } from '../../wal/slot-files.ts';
 import type { ServedLane } from './host.ts';
@@ -22,10 +23,15 @@ export interface LaneFiles {
 /** Makes the files that are missing, and the ring that they are the image of. */
 export async function makeLane(files: LaneFiles): Promise<ServedLane> {
   const { fileSystem, walDirectory: directory, storeId, coordinator, lane, geometry } = files;
-  if (files.start === undefined) await createSlotFiles(fileSystem, directory, storeId, lane, geometry);
-  const flushed = (await coordinator.flushedSlots()).find((slot) => slot.lane === lane);
-  const { slotSequence, blockSequence } = flushed ?? { slotSequence: -1, blockSequence: -1 };
+  const { slotSequence, blockSequence } = await flushedOf(coordinator, lane);
+  const flushed = { slotSequence, blockSequence };
   const start = files.start ?? { slotSequence: slotSequence + 1, blockSequence: blockSequence + 1 };
+  if (files.start === undefined) {
+    // Says, should a crash come between the files, that those that are there hold nothing and the rest can be made.
+    writeCleanMark(fileSystem, directory, storeId, lane, { start, flushed });
+    await createSlotFiles(fileSystem, directory, storeId, lane, geometry);
+    takeCleanMark(fileSystem, directory, storeId, lane, flushed);
+  }
   const ring = allocateRing(geometry);
   // Reads and judges the headers alone: the log is known to hold nothing.
   await recoverLane({
@@ -35,7 +41,7 @@ export async function makeLane(files: LaneFiles): Promise<ServedLane> {
     lane,
     geometry,
     ring,
-    flushed: { slotSequence, blockSequence },
+    flushed,
     stored: () => undefined,
     clean: start,
     salvage: false,
@@ -43,4 +49,10 @@ export async function makeLane(files: LaneFiles): Promise<ServedLane> {
   // Before the WAL worker and the view of the lane look at it; its producer comes later, and sets the same.
   new LaneWords(ring).reset(start.blockSequence);
   return { lane, ring, geometry, start, released: start.slotSequence - 1 };
+}
+
+/** The last filling of a lane that is in segments. */
+export async function flushedOf(coordinator: Coordinator, lane: number): Promise<LaneStart> {
+  const slots = await coordinator.flushedSlots();
+  return slots.find((slot) => slot.lane === lane) ?? { slotSequence: -1, blockSequence: -1 };
 }

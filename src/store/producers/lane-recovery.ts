@@ -2,14 +2,14 @@
  * Recovers the lanes of producers as a store is opened: what they hold goes into segments at once, for their threads
  * are gone. A stream's unflushed frames lie in one lane, so the order of lanes does not matter.
  */
-import { join } from 'node:path';
-import { PAGE_BYTES } from '../../base/bytes.ts';
 import type { FileSystem } from '../../base/file-system.ts';
 import type { RingGeometry } from '../../ring/geometry.ts';
 import type { RecoveryReport } from '../../wal/recovery.ts';
-import { createSlotFiles, existingGeometry, parseSlotFileName, slotFileName } from '../../wal/slot-files.ts';
+import { readCleanMark } from '../../wal/clean-mark.ts';
+import { createSlotFiles, existingGeometry, parseSlotFileName } from '../../wal/slot-files.ts';
 import { flushRecovered, LANE, type OpenedBase, recoverLog } from '../open-log.ts';
 import { chooseGeometry } from '../geometry.ts';
+import { flushedOf } from './lane-files.ts';
 import type { IdleLane } from './producers.ts';
 
 export interface RecoveredLanes {
@@ -18,17 +18,15 @@ export interface RecoveredLanes {
 }
 
 export const NO_LANES: RecoveredLanes = { idle: [], reports: [] };
-const READ_BYTES = 256 * PAGE_BYTES;
 
 export async function recoverLanes(base: OpenedBase): Promise<RecoveredLanes> {
-  const { paths, settings, coordinator } = base;
+  const { paths, settings } = base;
   const { fileSystem } = base.environment;
   const idle: IdleLane[] = [];
   const reports: RecoveryReport[] = [];
-  const flushedLanes = new Set((await coordinator.flushedSlots()).map(({ lane }) => lane));
   for (const [lane, slots] of lanesOf(fileSystem, paths.wal)) {
     const geometry = existingGeometry(fileSystem, paths.wal, lane) ?? chooseGeometry(settings, undefined);
-    if (!flushedLanes.has(lane)) await finishBirth(base, lane, slots, geometry);
+    if (slots.length < geometry.slots) await finishBirth(base, lane, geometry);
     const log = await recoverLog(base, lane, geometry);
     if (log.recovered.fillings.length > 0) await flushRecovered(base, lane, log);
     idle.push({ lane, geometry, start: log.recovered.start });
@@ -63,32 +61,13 @@ export function lanesOf(fileSystem: FileSystem, directory: string): Map<number, 
 }
 
 /**
- * A crash may have come between the files of a new lane. They are blank then, the lane was never flushed, and the rest
- * can be made; in any other case, a file that is missing is damage.
+ * A crash may have come between the files of a new lane: its mark says that they hold nothing, and the rest can be
+ * made. In any other case, a file that is missing is damage.
  */
-async function finishBirth(
-  { environment: { fileSystem }, paths, storeId }: OpenedBase,
-  lane: number,
-  slots: readonly number[],
-  geometry: RingGeometry,
-): Promise<void> {
-  if (slots.length >= geometry.slots) return;
-  const blank = slots.every((slot) => isBlank(fileSystem, join(paths.wal, slotFileName(lane, slot))));
-  if (blank) await createSlotFiles(fileSystem, paths.wal, storeId, lane, geometry);
-}
-
-/** Nothing was ever written behind the header. */
-function isBlank(fileSystem: FileSystem, path: string): boolean {
-  const file = fileSystem.openSync(path, { access: 'read' });
-  try {
-    const bytes = new Uint8Array(READ_BYTES);
-    for (let position = PAGE_BYTES; ;) {
-      const count = file.readSync(bytes, 0, READ_BYTES, position);
-      if (count === 0) return true;
-      if (bytes.subarray(0, count).some((byte) => byte !== 0)) return false;
-      position += count;
-    }
-  } finally {
-    file.closeSync();
-  }
+async function finishBirth(base: OpenedBase, lane: number, geometry: RingGeometry): Promise<void> {
+  const { paths, storeId, coordinator } = base;
+  const { fileSystem } = base.environment;
+  const flushed = await flushedOf(coordinator, lane);
+  if (readCleanMark(fileSystem, paths.wal, storeId, lane, flushed) === undefined) return;
+  await createSlotFiles(fileSystem, paths.wal, storeId, lane, geometry);
 }

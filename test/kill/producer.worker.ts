@@ -1,0 +1,45 @@
+/** A thread with a lane of its own in the process that is going to be killed: appends to streams that it holds. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { SeededRandom } from '../../src/base/random.ts';
+import { loadChecksum } from '../../src/codec/checksum.ts';
+import { attachProducer, type ProducerHandle } from '../../src/index.ts';
+import { pause } from './actors.ts';
+import { chooseAppends } from './owner.ts';
+import { report } from './reports.ts';
+import { valuesOf } from './values.ts';
+
+export interface ProducerTask {
+  readonly seed: number;
+  readonly streams: readonly string[];
+}
+
+/** Now and then a stream is given back, and taken again. */
+const APPENDS_HELD = 5;
+
+async function produce(handle: ProducerHandle): Promise<void> {
+  const { seed, streams } = workerData as ProducerTask;
+  await loadChecksum();
+  const producer = await attachProducer(handle);
+  const random = new SeededRandom(seed);
+  let appends = 0;
+  const nextName = (): string => {
+    appends += 1;
+    return `${seed}p.${appends}`;
+  };
+  const work = async (name: string): Promise<never> => {
+    for (;;) {
+      const stream = await producer.stream(name);
+      for (let count = 0; count < APPENDS_HELD; count += 1) {
+        await pause(random);
+        const step = chooseAppends(random, nextName);
+        report({ type: 'step', stream: name, step });
+        await Promise.all(step.appends.map(({ append, count }) => stream.appendMany(valuesOf(append, count))));
+        report({ type: 'done', stream: name });
+      }
+      await stream.release();
+    }
+  };
+  await Promise.all(streams.map(work));
+}
+
+parentPort?.once('message', (handle: ProducerHandle) => void produce(handle));
