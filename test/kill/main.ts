@@ -42,7 +42,8 @@ if (workload !== undefined) workloadNamed(workload);
 
 const { weapon, reason } = chooseWeapon();
 if (reason !== undefined) console.log(reason);
-if (values.every && weapon === 'clock') throw new Error(`--every: ${reason}`);
+// By the clock alone there is no operation to kill at.
+const isEvery: boolean = values.every && weapon !== 'clock';
 const unable = power === undefined ? undefined : whyNoImageMounts(power);
 if (unable !== undefined) console.log(`skipped, for no power can be cut here: ${unable}`);
 else if (values.probe) await probe(power);
@@ -110,7 +111,7 @@ async function run(power?: FileSystemName): Promise<void> {
   const seed = Number(values.seed ?? Date.now() % 2 ** 32);
   console.log(`seed ${seed}`);
   const told = ({ kills, atOperations, records, operation }: CampaignFigures): string =>
-    `${kills} kills, ${atOperations} of them at a file operation${values.every ? ` (up to ${operation})` : ''}, ` +
+    `${kills} kills, ${atOperations} of them at a file operation${isEvery ? ` (up to ${operation})` : ''}, ` +
     `${records} acknowledged records`;
   const figures = await runCampaign({
     seed,
@@ -121,7 +122,7 @@ async function run(power?: FileSystemName): Promise<void> {
       if (reached.kills % 50 === 0) console.log(told(reached));
     },
     ...(workload === undefined ? {} : { workloads: [workload] }),
-    ...(values.every ? { every: Number(values.from) } : {}),
+    ...(isEvery ? { every: Number(values.from) } : {}),
     ...(power === undefined ? {} : { power }),
   });
   console.log(`${told(figures)}: all were there, each once and in its place`);
