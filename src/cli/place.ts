@@ -61,7 +61,7 @@ async function coordinatorAt(text: string): Promise<CoordinatorComponent> {
   return describePostgres({ connectionString: url.href, migrate: false, ...(schema === null ? {} : { schema }) });
 }
 
-async function objectsAt(text: string): Promise<ObjectStoreComponent | string> {
+export async function objectsAt(text: string): Promise<ObjectStoreComponent | string> {
   if (!text.startsWith('s3:')) return parseDirectory(text);
   const url = urlOf(text);
   const options: Record<string, string> = { bucket: url.hostname, prefix: url.pathname.slice(1) };

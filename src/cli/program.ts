@@ -1,5 +1,7 @@
 /** All commands under one name. */
 import { Command } from 'commander';
+import { backupCommand } from './backup.ts';
+import { backupsCommand } from './backups.ts';
 import { compactCommand } from './compact.ts';
 import { configureCommand } from './configure.ts';
 import { dumpCommand } from './dump.ts';
@@ -13,6 +15,7 @@ import { offsetsCommand } from './offsets.ts';
 import { readCommand } from './read.ts';
 import { recoverCommand } from './recover.ts';
 import { serveCommand } from './serve.ts';
+import { restoreCommand } from './restore.ts';
 import { trimCommand } from './trim.ts';
 import { verifyCommand } from './verify.ts';
 import { packageVersion } from './version.ts';
@@ -58,6 +61,9 @@ function buildProgram(): Command {
     compactCommand(),
     gcCommand(),
     objectsCommand(),
+    backupCommand(),
+    backupsCommand(),
+    restoreCommand(),
     dumpCommand(),
     loadCommand(),
     serveCommand(),

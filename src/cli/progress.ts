@@ -35,6 +35,30 @@ export function startProgress(label: string, totalBytes: number | undefined): Pr
   };
 }
 
+/** Shows `work` that tells how far it is. */
+export async function withProgress<T>(
+  label: string,
+  work: (update: (doneBytes: number, totalBytes: number) => void) => Promise<T>,
+): Promise<T> {
+  let progress: Progress | undefined;
+  try {
+    return await work((doneBytes, totalBytes) => {
+      progress ??= startProgress(label, totalBytes);
+      progress.update(doneBytes, '');
+    });
+  } finally {
+    progress?.end();
+  }
+}
+
+/** `90` seconds as `1:30`. */
+export function duration(seconds: number): string {
+  const whole = Math.ceil(seconds);
+  const [hours, minutes, rest] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60, whole % 60];
+  const tail = `${String(minutes).padStart(hours > 0 ? 2 : 1, '0')}:${String(rest).padStart(2, '0')}`;
+  return hours > 0 ? `${hours}:${tail}` : tail;
+}
+
 function line(label: string, params: Params, totalBytes: number | undefined, text: string): string {
   const seconds = Math.max((Date.now() - params.startTime) / 1_000, 0.001);
   const figures = `${bytes(params.value)}  ${bytes(params.value / seconds)}/s  ${text}`;
@@ -42,5 +66,6 @@ function line(label: string, params: Params, totalBytes: number | undefined, tex
   const share = Math.min(1, params.value / totalBytes);
   const full = Math.round(share * BAR_COLUMNS);
   const bar = `${'#'.repeat(full)}${'-'.repeat(BAR_COLUMNS - full)}`;
-  return `${label}  ${bar}  ${Math.floor(share * 100)} %  ${figures}`;
+  const left = share > 0 && share < 1 ? `${duration((seconds * (1 - share)) / share)} left` : '';
+  return `${label}  ${bar}  ${Math.floor(share * 100)} %  ${figures}${left}`;
 }

@@ -6,7 +6,8 @@ import { examples } from './help.ts';
 import { inspectLog, type LogInspection, NO_LOG, unflushedTotal } from './log-inspection.ts';
 import { print, printJson } from './output.ts';
 import { openPlace, type Place, PLACE_EXAMPLE, placeOf, type PlaceOptions, withPlace } from './place.ts';
-import { type Progress, startProgress } from './progress.ts';
+import { interruptible } from './interruption.ts';
+import { withProgress } from './progress.ts';
 import { forShell } from './shell-words.ts';
 import { bytes, counted } from './text.ts';
 
@@ -61,13 +62,7 @@ async function verify(place: Place, json: boolean): Promise<void> {
 async function verifySegments(place: Place): Promise<VerifyReport> {
   const store = await openPlace(place, true);
   try {
-    let progress: Progress | undefined;
-    const report = await store.verify((doneBytes, totalBytes) => {
-      progress ??= startProgress('verify', totalBytes);
-      progress.update(doneBytes, '');
-    });
-    progress?.end();
-    return report;
+    return await interruptible((signal) => withProgress('verify', (progress) => store.verify({ signal, progress })));
   } finally {
     await store.close();
   }

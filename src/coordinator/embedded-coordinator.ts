@@ -42,6 +42,7 @@ import { FollowingLedger } from './following-ledger.ts';
 import type { CommitJob, Job, JobAnswer, JobDescription, JobPlan } from './job.ts';
 import type { Ledger } from './ledger.ts';
 import { PauseMark } from './manifest/pause-mark.ts';
+import { imageOf, type StateImage } from './manifest/image.ts';
 import { NONCE_BYTES } from './object-key.ts';
 import {
   classifyKey,
@@ -244,6 +245,12 @@ export class EmbeddedCoordinator implements Coordinator {
 
   refresh(): Promise<void> {
     return this.#ledger.refresh();
+  }
+
+  /** The durable state at this instant, as the image of that number which begins at `position` of what holds it. */
+  image(number: number, position: number): Promise<StateImage> {
+    const { storeId } = this;
+    return this.#ledger.read((state) => imageOf(state, { storeId, number, position }));
   }
 
   stats(): Promise<CoordinatorStats> {

@@ -14,14 +14,14 @@ export interface CallTimes {
 /** By operation; those that were never called are absent. */
 export type CoordinatorTimings = Readonly<Record<string, CallTimes>>;
 
-export interface TimedCoordinator {
-  readonly coordinator: Coordinator;
+export interface TimedCoordinator<Inner extends Coordinator = Coordinator> {
+  readonly coordinator: Inner;
   readonly timings: CoordinatorTimings;
 }
 
 type Method = (...values: unknown[]) => Promise<unknown>;
 
-export function timedCoordinator(inner: Coordinator, clock: Clock): TimedCoordinator {
+export function timedCoordinator<Inner extends Coordinator>(inner: Inner, clock: Clock): TimedCoordinator<Inner> {
   const timings: Record<string, CallTimes> = {};
   const methods = new Map<PropertyKey, Method>();
   const coordinator = new Proxy(inner, {

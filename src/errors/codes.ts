@@ -44,6 +44,8 @@ export const ERROR_CODES = {
   ERR_MILLRACE_OBJECT_NOT_FOUND: { kind: 'not-found', retryable: false },
   /** There is no store in the directory, and the call may not create one. */
   ERR_MILLRACE_STORE_NOT_FOUND: { kind: 'not-found', retryable: false },
+  /** The target holds no complete backup, or none of that number. */
+  ERR_MILLRACE_BACKUP_NOT_FOUND: { kind: 'not-found', retryable: false },
   /** A record is larger than `maxRecordBytes`. */
   ERR_MILLRACE_RECORD_TOO_LARGE: { kind: 'limit', retryable: false },
   /** The ring is full and `maxQueuedBytes` of appends already wait for it. */

@@ -2,10 +2,11 @@
  * An object store that keeps recently read blocks in memory. Reads of the same tick that miss are fetched together:
  * neighbouring blocks in one request, and no block twice at a time, however many readers wait for it.
  */
+import { throwIfAborted } from '../errors/aborted.ts';
 import { assert, required } from '../base/assert.ts';
 import { KIB, MIB } from '../limits/limits.ts';
 import { BlockCache, type CachedObject } from './block-cache.ts';
-import { checkRange, objectEndsEarly, objectNotFound, throwIfAborted } from './object-errors.ts';
+import { checkRange, objectEndsEarly, objectNotFound } from './object-errors.ts';
 import type { ObjectEntry, ObjectStore, ObjectWriter } from './object-store.ts';
 import { NO_REQUESTS, type RequestTally } from './request-tally.ts';
 

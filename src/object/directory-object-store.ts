@@ -4,6 +4,7 @@
  *
  * Reads are asynchronous, for they run on the application's thread; writers block, for they run in pool workers.
  */
+import { throwIfAborted } from '../errors/aborted.ts';
 import { dirname, join, resolve } from 'node:path';
 import type { FileStat, FileSystem } from '../base/file-system.ts';
 import { isSystemError, NodeFileSystem } from '../base/node-file-system.ts';
@@ -11,14 +12,7 @@ import { type Random, systemRandom } from '../base/random.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { DirectoryWriter } from './directory-writer.ts';
 import { FolderTree } from './folder-tree.ts';
-import {
-  checkRange,
-  objectEndsEarly,
-  objectNotFound,
-  readFailed,
-  throwIfAborted,
-  writeFailed,
-} from './object-errors.ts';
+import { checkRange, objectEndsEarly, objectNotFound, readFailed, writeFailed } from './object-errors.ts';
 import { isObjectKey, TEMPORARY_SUFFIX } from './object-key.ts';
 import type { ObjectEntry, ObjectStore, ObjectStoreDescriptor, ObjectWriter } from './object-store.ts';
 import { OpenHandles, type OpenObject } from './open-handles.ts';

@@ -1,7 +1,8 @@
 /** Objects in memory: for tests and simulations, with the contract of the real ones. */
+import { throwIfAborted } from '../errors/aborted.ts';
 import { assert } from '../base/assert.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
-import { checkRange, objectEndsEarly, objectExists, objectNotFound, throwIfAborted } from './object-errors.ts';
+import { checkRange, objectEndsEarly, objectExists, objectNotFound } from './object-errors.ts';
 import { checkObjectKey, isObjectKey } from './object-key.ts';
 import type { ObjectEntry, ObjectStore, ObjectWriter } from './object-store.ts';
 

@@ -73,12 +73,6 @@ export function notPlain(path: string, wanted: 'file' | 'directory'): MillraceEr
   );
 }
 
-/** Throws `ERR_MILLRACE_ABORTED` once the caller's signal has fired. */
-export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted !== true) return;
-  throw new MillraceError('ERR_MILLRACE_ABORTED', 'the operation was aborted by its signal', { cause: signal.reason });
-}
-
 /** Throws `ERR_MILLRACE_INVALID_ARGUMENT` for a range that no object can have. */
 export function checkRange(position: number, length: number): void {
   const end = position + length;

@@ -3,12 +3,12 @@
  * operation is called anew for each attempt, so that it can build its request and body from scratch: a body that an
  * earlier attempt consumed would store an empty object.
  */
+import { throwIfAborted } from '../errors/aborted.ts';
 import { setTimeout as sleepFor } from 'node:timers/promises';
 import { assert } from '../base/assert.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { systemRandom, type Random } from '../base/random.ts';
 import { isMillraceError } from '../errors/millrace-error.ts';
-import { throwIfAborted } from './object-errors.ts';
 
 export interface RetryPolicy {
   /** Calls in all, the first included. */

@@ -6,7 +6,7 @@ import { CURRENT_NAME } from '../coordinator/manifest/format.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { readIdentity, STORE_FILE } from './identity.ts';
 import { LOCK_FILE } from './lock.ts';
-import { STORE_NAMES, type StorePaths, storePaths } from './paths.ts';
+import { RESTORE_MARK, STORE_NAMES, type StorePaths, storePaths } from './paths.ts';
 
 /** Where a store is or will be, and which directories had to be made for it, outermost first. */
 export interface PreparedDirectory {
@@ -27,7 +27,8 @@ export function prepareDirectory(fileSystem: FileSystem, dir: string): PreparedD
   return { paths: storePaths(root), made };
 }
 
-function makeParents(fileSystem: FileSystem, path: string, made: string[]): void {
+/** Makes the directory, and its parents where they are missing; notes them in `made`, outermost first. */
+export function makeParents(fileSystem: FileSystem, path: string, made: string[]): void {
   const stat = fileSystem.statSync(path);
   if (stat?.kind === 'file') throw unusable(path, 'it is a file: choose a directory');
   // The dot makes a link tell of what it leads to.
@@ -70,7 +71,15 @@ export function removeMade(fileSystem: FileSystem, made: readonly string[]): voi
 /** The store's id; `undefined` when the directory is empty or a birth in it was cut short. */
 export function findStore(fileSystem: FileSystem, paths: StorePaths): Uint8Array | undefined {
   const storeId = readIdentity(fileSystem, paths.root);
-  if (storeId !== undefined) return storeId;
+  const mark = join(paths.root, RESTORE_MARK);
+  if (storeId !== undefined) {
+    // The restore was cut short behind its last step.
+    fileSystem.removeSync(mark);
+    return storeId;
+  }
+  if (fileSystem.statSync(mark) !== undefined) {
+    throw unusable(paths.root, 'a restore into it was cut short: run it again');
+  }
   const stranger = fileSystem.listSync(paths.root).find((name) => !STORE_NAMES.has(name));
   if (stranger !== undefined) {
     throw unusable(

@@ -32,6 +32,9 @@ export class Janitor {
   readonly counters: JanitorCounters = { deleted: 0, unconfirmed: 0, failures: 0, lastSuccessAt: undefined };
   /** Coordinator time of the last sweep. */
   #sweptAt = -Infinity;
+  /** Who wants objects to stay, though nothing in the store needs them any more. */
+  #holders = 0;
+  #deleting: Promise<void> | undefined;
 
   constructor(coordinator: Coordinator, objects: ObjectStore, trimming: Trimming) {
     this.#coordinator = coordinator;
@@ -55,18 +58,34 @@ export class Janitor {
     await this.#running;
   }
 
+  /** Deletes no object until the returned function is called. Resolves when no deletion is under way. */
+  async hold(): Promise<() => void> {
+    this.#holders += 1;
+    await this.#deleting;
+    return () => {
+      this.#holders -= 1;
+    };
+  }
+
   /** One round, whatever the timer says. */
   async round(): Promise<void> {
     try {
       await this.#trimming.enforce();
       await this.#coordinator.expire();
-      await this.#delete();
+      await this.#deleteUnheld();
       await this.#sweep();
       this.counters.lastSuccessAt = (await this.#coordinator.stats()).now;
     } catch (error) {
       this.counters.failures += 1;
       throw error;
     }
+  }
+
+  async #deleteUnheld(): Promise<void> {
+    if (this.#holders > 0) return;
+    const deletion = this.#delete();
+    this.#deleting = deletion.catch(() => undefined);
+    await deletion;
   }
 
   async #delete(): Promise<void> {

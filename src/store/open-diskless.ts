@@ -2,6 +2,7 @@
  * Opens stores without a WAL: alone, over a manifest in a locked directory, or shared, over a coordinator's service.
  */
 import { resolve } from 'node:path';
+import type { BackupSource } from '../backup/backup.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import { Signal } from '../base/signal.ts';
 import type { CoordinatorComponent } from '../coordinator/component.ts';
@@ -9,6 +10,7 @@ import type { Coordinator } from '../coordinator/coordinator.ts';
 import { type CoordinatorTimings, timedCoordinator } from '../coordinator/timed-coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
+import { backupSourceOf } from './backup.ts';
 import { checkManifest, findStore, makeFolders, prepareDirectory } from './birth.ts';
 import { type Closer, closingOnFailure } from './closing.ts';
 import { makeCompactionAgent } from './compaction-agent.ts';
@@ -32,6 +34,7 @@ interface OpenedParts {
   readonly timings: CoordinatorTimings;
   readonly objects: OpenedObjects;
   readonly lock: StoreLock | undefined;
+  readonly backupSource: BackupSource | undefined;
 }
 
 /**
@@ -53,7 +56,8 @@ export async function openShared(
     const objects = await openObjects(environment, settings, paths);
     opened.push(() => objects.objects.close());
     const { storeId } = coordinator;
-    return assemble({ environment, settings, storeId, coordinator, timings, objects, lock: undefined }, opened);
+    const common = { environment, settings, storeId, coordinator, timings, objects };
+    return assemble({ ...common, lock: undefined, backupSource: undefined }, opened);
   });
 }
 
@@ -81,7 +85,9 @@ export async function openAlone(
     opened.push(() => objects.objects.close());
     await removeUnfinished(coordinator, objects.objects);
     if (known === undefined) writeIdentity(fileSystem, paths.root, storeId, { wal: false });
-    return assemble({ environment, settings, storeId, coordinator, timings, objects, lock }, opened);
+    const backupSource = backupSourceOf(coordinator, objects.descriptor, environment.clock, undefined);
+    const parts = { environment, settings, storeId, coordinator, timings, objects, lock, backupSource };
+    return assemble(parts, opened);
   });
 }
 
@@ -110,12 +116,12 @@ export function refuseWithoutWal(fileSystem: FileSystem, paths: StorePaths): voi
 }
 
 async function assemble(parts: OpenedParts, opened: Closer[]): Promise<Store> {
-  const { environment, settings, storeId, coordinator, timings, lock } = parts;
+  const { environment, settings, storeId, coordinator, timings, lock, backupSource } = parts;
   const { clock, timers } = environment;
   const { objects, cache, descriptor } = parts.objects;
   const progress = new Signal();
   const shared = settings.coordinator !== undefined;
-  const common = { settings, storeId, coordinator, objects, clock, timers, progress, shared, lock };
+  const common = { settings, storeId, coordinator, objects, clock, timers, progress, shared, lock, backupSource };
   const nothingRecovered = { recovery: undefined, recovered: new Map() };
   if (settings.readOnly) {
     const closePool = (): Promise<void> => Promise.resolve();

@@ -1,5 +1,6 @@
 /** Opens the WAL: recovers it into a ring, and changes its geometry where another one is asked for. */
 import type { Coordinator } from '../coordinator/coordinator.ts';
+import type { EmbeddedCoordinator } from '../coordinator/embedded-coordinator.ts';
 import { FlushScheduler } from '../flush/scheduler.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
 import type { RingGeometry } from '../ring/geometry.ts';
@@ -23,7 +24,7 @@ export interface OpenedBase {
   readonly settings: Settings;
   readonly paths: StorePaths;
   readonly storeId: Uint8Array;
-  readonly coordinator: Coordinator;
+  readonly coordinator: EmbeddedCoordinator;
   readonly pool: JobPool;
   readonly objects: ObjectStoreDescriptor;
 }

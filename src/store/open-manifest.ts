@@ -1,5 +1,5 @@
 /** Opens the coordinator that lives in a store's directory. */
-import { openEmbeddedCoordinator } from '../coordinator/embedded-coordinator.ts';
+import { type EmbeddedCoordinator, openEmbeddedCoordinator } from '../coordinator/embedded-coordinator.ts';
 import { type TimedCoordinator, timedCoordinator } from '../coordinator/timed-coordinator.ts';
 import type { StoreEnvironment } from './environment.ts';
 import type { Settings } from './options.ts';
@@ -10,7 +10,7 @@ export async function openManifest(
   settings: Settings,
   paths: StorePaths,
   storeId: Uint8Array,
-): Promise<TimedCoordinator> {
+): Promise<TimedCoordinator<EmbeddedCoordinator>> {
   const coordinator = await openEmbeddedCoordinator({
     fileSystem,
     directory: paths.manifest,

@@ -18,13 +18,14 @@ import {
 import { closingOnFailure } from './closing.ts';
 import { type StoreEnvironment, systemEnvironment } from './environment.ts';
 import { LocalWriter } from './local-writer.ts';
-import { hasIdentity, readIdentity, writeIdentity } from './identity.ts';
+import { hasIdentity, hasLog, readIdentity, writeIdentity } from './identity.ts';
 import { recordBytesMax } from './geometry.ts';
 import { removeUnfinished } from './janitor.ts';
 import type { StoreLock } from './lock.ts';
 import { refuseLostIdentity } from './lost-identity.ts';
 import { makeCompactionAgent } from './compaction-agent.ts';
 import { openAlone, openShared, refuseWithoutWal } from './open-diskless.ts';
+import { backupSourceOf } from './backup.ts';
 import { openManifest } from './open-manifest.ts';
 import { NO_LANES, type RecoveredLanes, recoverLanes, withLanes } from './producers/lane-recovery.ts';
 import { codecsOf, type OpenedBase, type OpenedLog, openLog } from './open-log.ts';
@@ -102,13 +103,15 @@ async function openFollower(environment: StoreEnvironment, settings: Settings, p
   return closingOnFailure(async (opened) => {
     const { coordinator, timings } = await openManifest(environment, settings, paths, storeId);
     opened.push(() => coordinator.close());
-    const { objects, cache } = await openObjects(environment, settings, paths);
+    const { objects, cache, descriptor } = await openObjects(environment, settings, paths);
+    const log = hasLog(fileSystem, paths.root) ? { fileSystem, directory: paths.wal } : undefined;
     return new Store({
       settings,
       storeId,
       coordinator,
       objects,
       usage: { timings, cache, pool: {} },
+      backupSource: backupSourceOf(coordinator, descriptor, clock, log),
       clock,
       timers,
       progress: new Signal(),
@@ -197,6 +200,10 @@ async function assemble(
     usage,
     clock: environment.clock,
     timers: environment.timers,
+    backupSource: backupSourceOf(coordinator, base.objects, environment.clock, {
+      fileSystem: environment.fileSystem,
+      directory: paths.wal,
+    }),
     progress,
     writer,
     shared: false,

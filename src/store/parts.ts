@@ -1,4 +1,5 @@
 /** What `open` has put together and a store works with. */
+import type { BackupSource } from '../backup/backup.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Signal } from '../base/signal.ts';
 import type { Timers } from '../base/timers.ts';
@@ -29,6 +30,8 @@ export interface StoreParts {
   readonly coordinator: Coordinator;
   readonly objects: ObjectStore;
   readonly usage: StoreUsage;
+  /** What a backup is taken of; absent where a service keeps the metadata. */
+  readonly backupSource: BackupSource | undefined;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly progress: Signal;

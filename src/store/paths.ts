@@ -25,6 +25,9 @@ export function storePaths(root: string): StorePaths {
   };
 }
 
+/** Says that a restore into the directory is under way, or was cut short. */
+export const RESTORE_MARK = 'RESTORING';
+
 /** Names that a store, or its unfinished birth, may have in its directory. */
 export const STORE_NAMES: ReadonlySet<string> = new Set([
   STORE_FILE,

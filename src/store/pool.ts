@@ -2,14 +2,19 @@
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
 import { MillraceError, unpackError } from '../errors/millrace-error.ts';
+import type { CopyJob, CopyRunner } from '../backup/copy-job.ts';
 import type { CompactionRunner, RewriteJob, RewriteResult } from '../compaction/rewrite-job.ts';
 import type { FlushedSegment, FlushJob } from '../flush/flush-job.ts';
 import type { JobAnswer, JobRunner } from '../flush/job-runner.ts';
 import { RequestCounts } from '../object/request-tally.ts';
+import type { CopiedSegment } from '../segment/copy.ts';
 import { WORKER_ARGUMENTS, workerFiles } from '../thread/worker-files.ts';
 
 /** Idle workers end after this; the next job starts new ones. */
 const IDLE_TIMEOUT = 30_000;
+/** Copies are as fast as disks and networks: two threads keep both ends busy, more would take them from the store. */
+const COPY_THREADS = 2;
+const COPIES_PER_THREAD = 2;
 
 /** Two pools: a flush frees the ring that appends wait for, and never queues behind a merge. */
 export class WorkerPool implements JobRunner, CompactionRunner {
@@ -37,16 +42,22 @@ export class WorkerPool implements JobRunner, CompactionRunner {
   }
 
   async #run<T>(pool: Piscina, job: FlushJob | RewriteJob, purpose: string): Promise<T> {
-    let answer: JobAnswer<T>;
-    try {
-      answer = (await pool.run(job)) as JobAnswer<T>;
-    } catch (cause) {
-      const message = `a pool worker ended in the middle of a ${job.type}: ${String(cause)}`;
-      throw new MillraceError('ERR_MILLRACE_WORKER_DIED', message, { details: { workerEnded: true }, cause });
-    }
+    const answer = await answerOf<T>(pool, job);
     (this.requests[purpose] ??= new RequestCounts()).add(answer.requests);
-    if (!answer.ok) throw unpackError(answer.error);
-    return answer.value;
+    return valueOf(answer);
+  }
+}
+
+/** Threads that copy segments for as long as a backup or a restore takes. */
+export class CopyPool implements CopyRunner {
+  readonly #copies: Piscina = startPool(COPY_THREADS, COPIES_PER_THREAD);
+
+  async copy(job: CopyJob): Promise<CopiedSegment> {
+    return valueOf(await answerOf<CopiedSegment>(this.#copies, job));
+  }
+
+  async close(): Promise<void> {
+    await this.#copies.close();
   }
 }
 
@@ -63,4 +74,18 @@ function startPool(threads: number, tasksPerThread: number): Piscina {
   // A worker that ends between two jobs, or one that takes long to close: the pool goes on, so the process has to.
   pool.on('error', () => undefined);
   return pool;
+}
+
+async function answerOf<T>(pool: Piscina, job: FlushJob | RewriteJob | CopyJob): Promise<JobAnswer<T>> {
+  try {
+    return (await pool.run(job)) as JobAnswer<T>;
+  } catch (cause) {
+    const message = `a pool worker ended in the middle of a ${job.type}: ${String(cause)}`;
+    throw new MillraceError('ERR_MILLRACE_WORKER_DIED', message, { details: { workerEnded: true }, cause });
+  }
+}
+
+function valueOf<T>(answer: JobAnswer<T>): T {
+  if (!answer.ok) throw unpackError(answer.error);
+  return answer.value;
 }

@@ -1,6 +1,7 @@
 /** A store as users hold it. */
 import { assert } from '../base/assert.ts';
 import { LoopShare } from '../base/loop-share.ts';
+import type { BackupOptions, BackupReport } from '../backup/backup.ts';
 import type { CompactRequest, CompactSummary } from '../compaction/agent.ts';
 import type { ObjectDescription, ObjectFilter } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
@@ -12,6 +13,8 @@ import { Stream, type StreamContext } from '../stream/stream.ts';
 import { configOf, type StreamOptions } from '../stream/stream-options.ts';
 import type { WritableStreamState } from '../stream/frame-appender.ts';
 import { Truncations } from '../stream/truncations.ts';
+import { backUp } from './backup.ts';
+import type { BackupTarget } from './backup-target.ts';
 import { CatalogueGauge } from './catalogue-gauge.ts';
 import { closeAll } from './closing.ts';
 import { type DescribedObject, describeObject } from './describe-object.ts';
@@ -22,7 +25,7 @@ import { type OrphanOptions, type OrphanReport, removeOrphans } from './orphans.
 import { Refreshing } from './refreshing.ts';
 import { type StoreStats, statsOf } from './stats.ts';
 import { Trimming } from './trimming.ts';
-import { verifyStore, type VerifyReport } from './verify.ts';
+import { type VerifyOptions, verifyStore, type VerifyReport } from './verify.ts';
 import type { ProducerHandle, ProducerOptions } from './producers/handle.ts';
 import type { StoreWriter, UnflushedMemory } from './store-writer.ts';
 
@@ -196,10 +199,31 @@ export class Store implements AsyncDisposable {
     return this.#parts.coordinator.compactionPaused();
   }
 
-  /** Checks every invariant, and every byte of every segment against its checksums. */
-  async verify(progress?: (doneBytes: number, totalBytes: number) => void): Promise<VerifyReport> {
+  /**
+   * Takes a backup into a directory or an object store, of everything acknowledged before the call, while appends go
+   * on. Only segments that the target lacks are copied, with their checksums verified. It is there whole or not at all;
+   * a failed one leaves what it copied to the next. One at a time into a target. Read-only, it holds what is in
+   * segments. `ERR_MILLRACE_FOREIGN_FILE`: the target is another store's. `ERR_MILLRACE_UNSUPPORTED`: a service keeps
+   * the metadata.
+   */
+  async backup(target: BackupTarget, options: BackupOptions = {}): Promise<BackupReport> {
     this.#check();
-    return verifyStore(this.#parts.coordinator, this.#parts.objects, this.#parts.storeId, progress);
+    const { writer, coordinator, backupSource } = this.#parts;
+    if (writer === undefined) await coordinator.refresh();
+    else await this.flush();
+    const release = await this.#janitor?.hold();
+    try {
+      return await backUp(backupSource, target, options);
+    } finally {
+      release?.();
+    }
+  }
+
+  /** Checks every invariant, and every byte of every segment against its checksums. */
+  async verify(options: VerifyOptions | VerifyOptions['progress'] = {}): Promise<VerifyReport> {
+    this.#check();
+    const given = typeof options === 'function' ? { progress: options } : options;
+    return verifyStore(this.#parts.coordinator, this.#parts.objects, this.#parts.storeId, given);
   }
 
   /**

@@ -1,4 +1,5 @@
 /** Reads every committed object and holds it against its checksums and against what the coordinator says of it. */
+import { throwIfAborted } from '../errors/aborted.ts';
 import type { Coordinator, ObjectDescription } from '../coordinator/coordinator.ts';
 import { isMillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStore } from '../object/object-store.ts';
@@ -28,26 +29,49 @@ export interface VerifyReport {
   readonly problems: readonly VerifyProblem[];
 }
 
+export interface VerifyOptions {
+  /** Ends the work between two objects, with `ERR_MILLRACE_ABORTED`. */
+  readonly signal?: AbortSignal;
+  /** Called after each object. */
+  readonly progress?: (doneBytes: number, totalBytes: number) => void;
+}
+
+/** An object as it was committed. */
+type CommittedObject = Pick<ObjectDescription, 'key' | 'bytes' | 'checksum'>;
+
 /** Never throws for damage: everything found is in the report. */
 export async function verifyStore(
   coordinator: Coordinator,
   objects: ObjectStore,
   storeId: Uint8Array,
-  progress?: (doneBytes: number, totalBytes: number) => void,
+  options: VerifyOptions,
+): Promise<VerifyReport> {
+  const inManifest = (await coordinator.verify()).map((problem) => ({ where: 'manifest', problem }));
+  const committed = await coordinator.listObjects({ state: 'committed' });
+  const report = await verifyObjects(objects, storeId, committed, options, async (key) =>
+    // Compaction may have replaced the object while it was read.
+    (await isCommitted(coordinator, key)) ? { held: await heldBy(coordinator, key) } : undefined,
+  );
+  return { ...report, problems: [...inManifest, ...report.problems] };
+}
+
+/** `judge`: what is known of a damaged object; `undefined` when it is nobody's any more. */
+export async function verifyObjects(
+  objects: ObjectStore,
+  storeId: Uint8Array,
+  committed: readonly CommittedObject[],
+  { signal, progress }: VerifyOptions,
+  judge: (key: string) => Promise<Pick<VerifyProblem, 'held'> | undefined> = () => Promise.resolve({}),
 ): Promise<VerifyReport> {
   const problems: VerifyProblem[] = [];
-  for (const problem of await coordinator.verify()) problems.push({ where: 'manifest', problem });
-  const committed = await coordinator.listObjects({ state: 'committed' });
   const bytes = committed.reduce((sum, object) => sum + object.bytes, 0);
   const counts = { chunks: 0, records: 0 };
   let done = 0;
   for (const object of committed) {
+    throwIfAborted(signal);
     const found = await verifyObject(objects, storeId, object, counts);
-    // Compaction may have replaced the object while it was read.
-    if (found.length > 0 && (await isCommitted(coordinator, object.key))) {
-      const held = await heldBy(coordinator, object.key);
-      for (const problem of found) problems.push({ where: object.key, problem, held });
-    }
+    const known = found.length > 0 ? await judge(object.key) : undefined;
+    if (known !== undefined) for (const problem of found) problems.push({ where: object.key, problem, ...known });
     done += object.bytes;
     progress?.(done, bytes);
   }
@@ -57,7 +81,7 @@ export async function verifyStore(
 async function verifyObject(
   objects: ObjectStore,
   storeId: Uint8Array,
-  { key, bytes, checksum }: ObjectDescription,
+  { key, bytes, checksum }: CommittedObject,
   counts: { chunks: number; records: number },
 ): Promise<string[]> {
   try {

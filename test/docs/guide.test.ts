@@ -20,7 +20,7 @@ function programOf(page: string): string {
 }
 
 suite('documentation', () => {
-  for (const page of ['README.md', 'docs/guide.md', 'docs/http.md']) {
+  for (const page of ['README.md', 'docs/guide.md', 'docs/http.md', 'docs/backup.md']) {
     test(`the snippets of ${page} run`, () => {
       const workplace = temporaryDirectory();
       // Below the package, so that it is found by its own name.

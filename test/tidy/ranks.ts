@@ -7,7 +7,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['codec', 'ring', 'thread'],
   ['record'],
   ['wal', 'memtable', 'segment', 'object', 'coordinator'],
-  ['flush', 'compaction'],
+  ['flush', 'compaction', 'backup'],
   ['stream'],
   ['store'],
   ['index', 's3', 'cli', 'server', 'testing', 'report'],

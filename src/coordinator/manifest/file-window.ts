@@ -5,8 +5,11 @@ import { MillraceError } from '../../errors/millrace-error.ts';
 
 const WINDOW_BYTES = 1024 * 1024;
 
+/** What it reads from: a file, or something that can be read like one. */
+export type WindowSource = Pick<FileHandle, 'path' | 'read'>;
+
 export class FileWindow {
-  readonly #handle: FileHandle;
+  readonly #handle: WindowSource;
   /** Bytes of the file; later growth is not looked at. */
   readonly size: number;
   #buffer: Uint8Array = new Uint8Array(0);
@@ -14,7 +17,7 @@ export class FileWindow {
   #position = 0;
   #filled = 0;
 
-  constructor(handle: FileHandle, size: number) {
+  constructor(handle: WindowSource, size: number) {
     this.#handle = handle;
     this.size = size;
   }

@@ -110,9 +110,9 @@ async function loadGeneration(
   const { fileNumber, previous } = current;
   const snapshotPath = join(directory, manifestFileName(fileNumber, 'snapshot'));
   const snapshotHandle = await fileSystem.open(snapshotPath, { access: 'read' });
-  const { state, end } = await readSnapshot(snapshotHandle, identityOf(place, BLOCK_KIND.snapshot, fileNumber)).finally(
-    () => snapshotHandle.close(),
-  );
+  const window = new FileWindow(snapshotHandle, snapshotHandle.sizeSync());
+  const identity = identityOf(place, BLOCK_KIND.snapshot, fileNumber);
+  const { state, end } = await readSnapshot(window, identity).finally(() => snapshotHandle.close());
   if (end.previous !== previous) throw corrupt(snapshotPath, 0, 'it is not the snapshot that CURRENT names');
   const logHandle = await fileSystem.open(join(directory, manifestFileName(fileNumber, 'log')), { access });
   try {

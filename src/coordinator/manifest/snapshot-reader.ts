@@ -1,11 +1,10 @@
 /** Reads a snapshot back. It was synced before anything named it: any damage is an error. */
-import type { FileHandle } from '../../base/file-system.ts';
 import type { State } from '../state/state.ts';
 import { readBlock } from './block-reader.ts';
 import type { ChainEnd, FileIdentity } from './block-writer.ts';
 import { ByteReader } from './byte-reader.ts';
 import { contentFailure, corrupt } from './failures.ts';
-import { FileWindow } from './file-window.ts';
+import type { FileWindow } from './file-window.ts';
 import { snapshotRow } from './snapshot-rows.ts';
 import { StateLoader } from './state-loader.ts';
 
@@ -15,20 +14,20 @@ export interface LoadedSnapshot {
   readonly end: ChainEnd;
 }
 
-export async function readSnapshot(handle: FileHandle, identity: FileIdentity): Promise<LoadedSnapshot> {
-  const window = new FileWindow(handle, handle.sizeSync());
+/** `position`: where it begins in its file. */
+export async function readSnapshot(window: FileWindow, identity: FileIdentity, position = 0): Promise<LoadedSnapshot> {
   const loader = new StateLoader();
-  let end: ChainEnd = { sequence: 0, previous: 0n, position: 0 };
+  let end: ChainEnd = { sequence: 0, previous: 0n, position };
   for (;;) {
     const block = await readBlock(window, identity, end);
     if (block === undefined)
-      throw corrupt(handle.path, end.position, `block ${end.sequence} of the snapshot is not sound`);
+      throw corrupt(window.path, end.position, `block ${end.sequence} of the snapshot is not sound`);
     try {
       const reader = new ByteReader(block.payload);
       while (reader.remaining > 0) loader.add(snapshotRow.read(reader));
       if (block.last) return { state: loader.finish(), end: block.end };
     } catch (error) {
-      throw contentFailure(handle.path, end.position, error);
+      throw contentFailure(window.path, end.position, error);
     }
     end = block.end;
   }

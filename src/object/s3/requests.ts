@@ -2,9 +2,9 @@
  * Sends requests to one bucket: one place for attempts, timeouts, error codes and counters. The SDK's own retries are
  * off: they would multiply with these, and they know neither our clock nor our signal.
  */
+import { throwIfAborted } from '../../errors/aborted.ts';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { isMillraceError, MillraceError } from '../../errors/millrace-error.ts';
-import { throwIfAborted } from '../object-errors.ts';
 import { RequestCounts } from '../request-tally.ts';
 import { retry, type RetryEnvironment, type RetryPolicy } from '../retry.ts';
 import { s3Error } from './s3-errors.ts';

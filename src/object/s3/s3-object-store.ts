@@ -1,7 +1,8 @@
 /** Objects in a bucket of S3, or of any server that speaks it. Loaded only through `millrace/s3`. */
+import { throwIfAborted } from '../../errors/aborted.ts';
 import { inspect } from 'node:util';
 import { systemRandom } from '../../base/random.ts';
-import { checkRange, throwIfAborted } from '../object-errors.ts';
+import { checkRange } from '../object-errors.ts';
 import { checkObjectKey } from '../object-key.ts';
 import type { ObjectEntry, ObjectStore, ObjectStoreComponent, ObjectWriter } from '../object-store.ts';
 import type { RequestCounts, RequestTally } from '../request-tally.ts';
