@@ -11,6 +11,7 @@ import { manyStreams } from './workloads/many-streams.ts';
 import { openingAfterClose, openingAfterKill } from './workloads/opening.ts';
 import { openingStream } from './workloads/opening-stream.ts';
 import { pointRead } from './workloads/point-read.ts';
+import { producers } from './workloads/producers.ts';
 import { scan } from './workloads/scan.ts';
 import { RECORD_SIZES } from './workloads/sizes.ts';
 import { sustained } from './workloads/sustained.ts';
@@ -32,6 +33,7 @@ export const WORKLOADS: readonly Workload[] = [
   coordinatorFind,
   ...RECORD_SIZES.map(burst),
   ...RECORD_SIZES.map(inFlight),
+  producers,
   window(64),
   window(1),
   sustained,

@@ -13,6 +13,7 @@ import type { RingGeometry } from '../ring/geometry.ts';
 import { slotIndexOf } from '../ring/geometry.ts';
 import type { LaneStart } from '../ring/producer.ts';
 import { hasLog, readIdentity } from '../store/identity.ts';
+import { lanesOf } from '../store/producers/lane-recovery.ts';
 import { type StorePaths, storePaths } from '../store/paths.ts';
 import type { VerifyProblem } from '../store/verify.ts';
 import { type Damage, fillingsOf, type LogWalk, walkLog } from '../wal/log-walk.ts';
@@ -21,7 +22,7 @@ import { mayHoldUnflushed, readSlot, type SlotContents } from './log-slot.ts';
 
 /** In place of a slot that was not worth reading: how many slots there are matters to the walk. */
 const NOTHING_READ: SlotContents = { blocks: [], records: new Map(), problem: undefined };
-/** One lane is what a store in a directory has. */
+/** The store's own lane: the others are those of producers. */
 const LANE = 0;
 const NOTHING_FLUSHED: LaneStart = { slotSequence: -1, blockSequence: -1 };
 /** A log that is written to while it is read can look damaged; damage that stays where it is, is. */
@@ -52,7 +53,18 @@ export async function inspectLog(dir: string, depth: 'unflushed' | 'everything')
   const paths = storePaths(resolve(dir));
   const storeId = readIdentity(fileSystem, paths.root);
   if (storeId === undefined || !hasLog(fileSystem, paths.root)) return NO_LOG;
-  const view: LogView = { fileSystem, paths, storeId, depth };
+  const isThere = fileSystem.statSync(paths.wal)?.kind === 'directory';
+  const lanes = [LANE, ...(isThere ? lanesOf(fileSystem, paths.wal).keys() : [])];
+  const found: LogInspection[] = [];
+  for (const lane of lanes) found.push(await inspectLane({ fileSystem, paths, storeId, depth, lane }));
+  return {
+    unflushed: sumsByName(found.flatMap(({ unflushed }) => [...unflushed])),
+    blocks: found.reduce((sum, { blocks }) => sum + blocks, 0),
+    problems: found.flatMap(({ problems }) => problems),
+  };
+}
+
+async function inspectLane(view: LogView): Promise<LogInspection> {
   let look = await lookOnce(view);
   for (let looks = 1; looks < LOOKS_MAX && look.damages.length > 0; looks += 1) {
     const again = await lookOnce(view);
@@ -61,7 +73,7 @@ export async function inspectLog(dir: string, depth: 'unflushed' | 'everything')
     look = { ...again, damages: lasting };
     if (lasting.length > 0) break;
   }
-  const damaged = look.damages.map((damage) => describeDamage(damage, look.geometry));
+  const damaged = look.damages.map((damage) => describeDamage(damage, view.lane, look.geometry));
   return { unflushed: look.unflushed, blocks: look.blocks, problems: [...look.files, ...damaged] };
 }
 
@@ -70,6 +82,7 @@ interface LogView {
   readonly paths: StorePaths;
   readonly storeId: Uint8Array;
   readonly depth: 'unflushed' | 'everything';
+  readonly lane: number;
 }
 
 interface Look {
@@ -81,20 +94,20 @@ interface Look {
 }
 
 async function lookOnce(view: LogView): Promise<Look> {
-  const { fileSystem, paths, storeId, depth } = view;
+  const { fileSystem, paths, storeId, depth, lane } = view;
   const none: Look = { geometry: undefined, unflushed: new Map(), blocks: 0, files: [], damages: [] };
   // Before the slots: what is flushed while they are read must not look lost.
   const { flushed, names } = await settledState(view);
   const isThere = fileSystem.statSync(paths.wal)?.kind === 'directory';
-  const geometry = isThere ? existingGeometry(fileSystem, paths.wal, LANE) : undefined;
+  const geometry = isThere ? existingGeometry(fileSystem, paths.wal, lane) : undefined;
   if (geometry === undefined) {
-    const problem = `no slot file of lane ${LANE} can be read`;
+    const problem = `no slot file of lane ${lane} can be read`;
     return depth === 'unflushed' ? none : { ...none, files: [{ where: paths.wal, problem }] };
   }
   const slots: SlotContents[] = [];
   for (let slotIndex = 0; slotIndex < geometry.slots; slotIndex += 1) {
-    const path = join(paths.wal, slotFileName(LANE, slotIndex));
-    const place = { lane: LANE, slotIndex, geometry, storeId };
+    const path = join(paths.wal, slotFileName(lane, slotIndex));
+    const place = { lane, slotIndex, geometry, storeId };
     const matters = depth === 'everything' || mayHoldUnflushed(fileSystem, path, flushed.slotSequence);
     slots.push(matters ? await readSlot(fileSystem, path, place) : NOTHING_READ);
   }
@@ -124,7 +137,7 @@ async function settledState(view: LogView): Promise<{ flushed: LaneStart; names:
     readOnly: true,
   });
   try {
-    const flushed = (await coordinator.flushedSlots()).find(({ lane }) => lane === LANE) ?? NOTHING_FLUSHED;
+    const flushed = (await coordinator.flushedSlots()).find(({ lane }) => lane === view.lane) ?? NOTHING_FLUSHED;
     const streams = await coordinator.streams();
     return { flushed, names: new Map(streams.map(({ streamId, name }) => [streamId, name])) };
   } finally {
@@ -149,15 +162,21 @@ function recordsByName(
   return totals;
 }
 
+function sumsByName(entries: readonly (readonly [string, number])[]): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const [name, records] of entries) sums.set(name, (sums.get(name) ?? 0) + records);
+  return sums;
+}
+
 function placeOf({ slotSequence, position, blockSequence }: Damage): string {
   return `${slotSequence}/${position}/${blockSequence}`;
 }
 
-function describeDamage(damage: Damage, geometry: RingGeometry | undefined): VerifyProblem {
+function describeDamage(damage: Damage, lane: number, geometry: RingGeometry | undefined): VerifyProblem {
   const { slotSequence, position, blockSequence, label } = damage;
   const slotIndex = geometry === undefined ? slotSequence : slotIndexOf(geometry, slotSequence);
   return {
-    where: `wal/${slotFileName(LANE, slotIndex)}`,
+    where: `wal/${slotFileName(lane, slotIndex)}`,
     problem: `block ${blockSequence} at ${position} was acknowledged and is damaged (${label})`,
   };
 }

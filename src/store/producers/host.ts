@@ -100,6 +100,16 @@ export class ProducerHost {
     return isClean ? { slotSequence, blockSequence: nextBlock } : undefined;
   }
 
+  /**
+   * Takes in what has become durable. Also before each read: whoever was told of an acknowledgement by the producer may
+   * read here before this thread was woken.
+   */
+  look(): void {
+    const before = this.view.nextBlock;
+    this.view.look();
+    if (this.view.nextBlock !== before) this.#options.progress();
+  }
+
   /** Ends what the producer has in its ring, for the flush to take. With `last`, it takes no appends any more. */
   async seal(last: boolean): Promise<void> {
     if (this.#ending === undefined && this.#attached) {
@@ -110,7 +120,7 @@ export class ProducerHost {
         if (!isMillraceError(error, 'ERR_MILLRACE_CLOSED')) throw error;
       }
     }
-    this.view.look();
+    this.look();
     await this.#ending;
   }
 
@@ -146,7 +156,7 @@ export class ProducerHost {
         this.#attached = true;
         return undefined;
       case 'sealed':
-        this.view.look();
+        this.look();
         return undefined;
       case 'stream': {
         const state = await this.#options.grant(request, this);
@@ -159,7 +169,7 @@ export class ProducerHost {
         return { streamId, name: request.name, nextOffset, epoch };
       }
       case 'release':
-        this.view.look();
+        this.look();
         await this.#options.flush.drain();
         this.#giveBack(request.streamId);
         return undefined;
@@ -172,7 +182,7 @@ export class ProducerHost {
 
   /** All of the lane is durable and in fillings that have ended. */
   async #end(): Promise<void> {
-    this.view.look();
+    this.look();
     await this.#options.flush.drain();
     for (const streamId of [...this.#held.keys()]) this.#giveBack(streamId);
     const { lane } = this.#options;
@@ -186,7 +196,7 @@ export class ProducerHost {
   /** The producer is gone: what it closed becomes durable all the same; what it had not, nobody was told of. */
   async #takeBack(): Promise<void> {
     while (!this.view.caughtUp && this.#failure === undefined) {
-      this.view.look();
+      this.look();
       await this.view.words.waitDurable(this.view.nextBlock);
     }
     if (this.#failure !== undefined) return;
@@ -204,9 +214,7 @@ export class ProducerHost {
   async #watch(): Promise<void> {
     const { words } = this.view;
     while (this.#failure === undefined && !this.#over) {
-      const before = this.view.nextBlock;
-      this.view.look();
-      if (this.view.nextBlock !== before) this.#options.progress();
+      this.look();
       await words.waitDurable(this.view.nextBlock);
     }
   }

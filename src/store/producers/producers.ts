@@ -104,7 +104,9 @@ export class Producers {
   viewOf(streamId: number): LaneView | undefined {
     if (this.#holders.size === 0) return undefined;
     const holder = this.#holders.get(streamId);
-    return holder?.moving === undefined ? holder?.host.view : undefined;
+    if (holder === undefined || holder.moving !== undefined) return undefined;
+    holder.host.look();
+    return holder.host.view;
   }
 
   /** Writes tracking of a stream through whoever has it. */

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, suite, test } from 'node:test';
 import {
   attachProducer,
@@ -9,6 +11,7 @@ import {
   type ProducerOptions,
   type Store,
 } from '../../../src/index.ts';
+import { inspectLog } from '../../../src/cli/log-inspection.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { ProducerWorker } from './producer-worker.ts';
 
@@ -236,6 +239,39 @@ suite('producers in other threads', () => {
     const store = await open({ dir: directory(), wal: false });
     closing.push(() => store.close());
     await assert.rejects(store.producer(), { code: 'ERR_MILLRACE_UNSUPPORTED' });
+  });
+
+  test('tools that look from outside find what is in the lanes of producers', async () => {
+    const path = directory();
+    const store = await openSmall(path);
+    const producer = await attachProducer(await store.producer());
+    await (await store.stream('own')).append('v');
+    await (await producer.stream('a')).appendMany(numbered(7));
+    const { unflushed, problems } = await inspectLog(path, 'everything');
+    assert.deepEqual([Object.fromEntries(unflushed), problems], [{ a: 7, own: 1 }, []]);
+    await store.flush();
+    assert.equal((await inspectLog(path, 'unflushed')).unflushed.size, 0);
+  });
+
+  test('a lane whose making was cut short is completed, one that lost a file is not', async () => {
+    const path = directory();
+    const slot = join(path, 'wal', 'lane-001-slot-001.wal');
+    const born = await openSmall(path);
+    await born.producer();
+    await born.close();
+    rmSync(slot);
+    const store = await openSmall(path);
+    const producer = await attachProducer(await store.producer());
+    assert.equal(await (await producer.stream('a')).append('v'), 0);
+    await store.close();
+    rmSync(slot);
+    await assert.rejects(open(path), (error) => {
+      assert.ok(isMillraceError(error, 'ERR_MILLRACE_WAL_CORRUPT'));
+      assert.match(error.message, /lane-001-slot-001\.wal: missing/);
+      return true;
+    });
+    const salvaged = await openSmall(path, { salvage: true });
+    assert.deepEqual(await valuesOf(salvaged, 'a'), ['v']);
   });
 
   test('there is a most of producers', async () => {
