@@ -22,6 +22,7 @@ interface LoadOptions {
   readonly streams: number;
   readonly producers: number;
   readonly publishers?: true;
+  readonly threads: number;
   readonly followers: number;
   readonly keys: number;
   readonly eagerCompaction?: true;
@@ -64,6 +65,7 @@ export function loadCommand(): Command {
     .option('--streams <n>', 'streams', parsePositive, 1)
     .option('--producers <n>', 'producers, which share the rate', parsePositive, 1)
     .option('--publishers', 'producers are publishers, whose records are deduplicated')
+    .option('--threads <n>', 'threads for the producers, with a lane each; 0: the one of the store', parseLimit, 0)
     .option('--followers <n>', 'consumers that follow a stream each', parseLimit, 1)
     .option('--keys <n>', 'different keys of records, in streams compacted by key; 0: none', parseLimit, 0)
     .option('--eager-compaction', 'merge segments after seconds instead of minutes')
@@ -79,6 +81,7 @@ export function loadCommand(): Command {
         'millrace load ./data-load --rate 50000 --seconds 30 --report load.html',
         'millrace load ./data-load --profile ramp --rate 500000 --batch 256',
         'millrace load ./data-load --streams 1000 --producers 16 --publishers --followers 4',
+        'millrace load ./data-load --threads 2 --streams 2 --rate 200000 --batch 64',
         'millrace load ./data-load --keys 10000 --eager-compaction --seconds 60 --remove',
       ),
     )
@@ -86,7 +89,7 @@ export function loadCommand(): Command {
 }
 
 async function load(dir: string, options: LoadOptions): Promise<void> {
-  checkSize(options.size);
+  checkOptions(options);
   const made = !existsSync(dir);
   try {
     await measure(settingsOf(dir, options), options);
@@ -125,10 +128,17 @@ async function measure(settings: LoadSettings, { report, json }: LoadOptions): P
   if (!keptUp(result)) process.exitCode = EXIT.failed;
 }
 
-/** A record has room for its stamp. */
-function checkSize(size: number): void {
-  if (size >= STAMP_BYTES) return;
-  throw new InvalidArgumentError(`A record of a load test is at least ${STAMP_BYTES} bytes, for the time it carries.`);
+/** What no single option can tell. */
+function checkOptions({ size, threads, streams, publishers }: LoadOptions): void {
+  const problem =
+    size < STAMP_BYTES
+      ? `A record of a load test is at least ${STAMP_BYTES} bytes, for the time it carries.`
+      : threads > streams
+        ? `A stream is in one thread: use --streams ${threads} or more with --threads ${threads}.`
+        : threads > 0 && publishers === true
+          ? 'Publishers are in the thread of the store: leave out --threads or --publishers.'
+          : undefined;
+  if (problem !== undefined) throw new InvalidArgumentError(problem);
 }
 
 function settingsOf(dir: string, options: LoadOptions): LoadSettings {
@@ -146,6 +156,7 @@ function settingsOf(dir: string, options: LoadOptions): LoadSettings {
     streams: options.streams,
     producers: options.producers,
     publishers: options.publishers === true,
+    threads: options.threads,
     followers: options.followers,
     keys: options.keys,
     eagerCompaction: options.eagerCompaction === true,

@@ -4,11 +4,14 @@
 export interface WorkerFiles {
   readonly wal: URL;
   readonly pool: URL;
+  /** Threads of `millrace load`. */
+  readonly load: URL;
 }
 
 export const workerFiles: WorkerFiles = {
   wal: new URL('../../workers/wal.worker.js', import.meta.url),
   pool: new URL('../../workers/pool.worker.js', import.meta.url),
+  load: new URL('../../workers/load.worker.js', import.meta.url),
 };
 
 /**

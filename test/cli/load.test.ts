@@ -51,6 +51,16 @@ suite('millrace load', () => {
     assert.match(await succeed(['verify', dir]), /ok|intact|no damage/i);
   });
 
+  test('threads share the rate and the streams, and what they send is read', async () => {
+    const cast = ['--streams', '4', '--threads', '2', '--followers', '4', '--batch', '4'];
+    const stdout = await succeed(['load', join(folder, 'threads'), ...short, ...cast, '--json', '--remove']);
+    const result = JSON.parse(stdout) as LoadResult;
+    assert.deepEqual(
+      [result.sent, result.acknowledged, result.received, result.latency.count, result.unsent],
+      [500, 500, 500, 500, 0],
+    );
+  });
+
   test('--remove deletes the directory that it made', async () => {
     const dir = join(folder, 'removed');
     await succeed(['load', dir, ...short, '--profile', 'burst', '--batch', '8', '--followers', '0', '--remove']);

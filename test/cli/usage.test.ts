@@ -68,6 +68,7 @@ suite('usage', () => {
     ['an offset that no number can hold', ['read', 'x', 's', '--from', '99999999999999999999'], /an offset/],
     ['a date that is none', ['read', 'x', 's', '--from', '@2026-99-99'], /a time such as/],
     ['a profile that is none', ['load', 'x', '--profile', 'up'], /steady, ramp, burst/],
+    ['more threads than streams', ['load', 'x', '--threads', '2'], /--streams 2 or more/],
     ['a record without room for its stamp', ['load', 'x', '--size', '7'], /at least 8 bytes/],
     ['an unknown codec', ['ingest', 'x', 's', '--compression', 'zip'], /lz4 or none/],
   ];

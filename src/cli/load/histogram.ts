@@ -1,9 +1,10 @@
 /** Histograms of times, in microseconds with three digits, from one to an hour. */
-import { build, type Histogram } from 'hdr-histogram-js';
+import { build, decodeFromCompressedBase64, encodeIntoCompressedBase64, type Histogram } from 'hdr-histogram-js';
 
 const HIGHEST = 3_600_000_000;
 const MICROSECONDS = 1_000;
 const DIGITS = 3;
+const COUNT_BITS = 32;
 /** Of the curve by percentile: a line of the chart needs no more. */
 const TICKS_PER_HALF = 5;
 
@@ -20,11 +21,11 @@ export interface Percentiles {
 }
 
 export class TimeHistogram {
-  readonly #histogram: Histogram = build({
+  #histogram: Histogram = build({
     lowestDiscernibleValue: 1,
     highestTrackableValue: HIGHEST,
     numberOfSignificantValueDigits: DIGITS,
-    bitBucketSize: 32,
+    bitBucketSize: COUNT_BITS,
   });
 
   get count(): number {
@@ -40,8 +41,15 @@ export class TimeHistogram {
     this.#histogram.add(other.#histogram);
   }
 
-  reset(): void {
-    this.#histogram.reset();
+  /** As text, for another thread. */
+  pack(): string {
+    return encodeIntoCompressedBase64(this.#histogram);
+  }
+
+  static unpack(text: string): TimeHistogram {
+    const histogram = new TimeHistogram();
+    histogram.#histogram = decodeFromCompressedBase64(text, COUNT_BITS, false, HIGHEST);
+    return histogram;
   }
 
   /** Of no times at all: zeros. */

@@ -8,13 +8,14 @@ import type { Stream } from '../../stream/stream.ts';
 import { MillraceError } from '../../errors/millrace-error.ts';
 import { machineFacts } from '../machine.ts';
 import { Follower } from './follower.ts';
-import { Schedule, type Segment, segmentsOf } from './profile.ts';
+import { type Segment, segmentsOf } from './profile.ts';
 import { LOAD_RESULT_VERSION, type LoadResult, type LoadSample } from './result.ts';
 import { Sampler } from './sampler.ts';
-import { Sender } from './sender.ts';
+import type { LoadSource } from './sender.ts';
+import { type Sending, startHere, startThreads } from './sending.ts';
 import type { LoadSettings } from './settings.ts';
 import { preciseNow } from './stamp.ts';
-import { STREAM_PREFIX, streamName, targetsOf } from './targets.ts';
+import { STREAM_PREFIX, streamName } from './targets.ts';
 
 /** Samples of a test, and the least time between two. */
 const SAMPLES = 240;
@@ -76,14 +77,14 @@ async function test(store: Store, settings: LoadSettings, observer: LoadObserver
     Array.from({ length: settings.followers }, (_, index) => Follower.start(streams[index % streams.length] as Stream)),
   );
   const segments = segmentsOf(settings);
-  const targets = await targetsOf(streams, settings.producers, settings.publishers);
-  const senderOf = (parts: readonly Segment[]): Sender =>
-    new Sender({ schedule: new Schedule(parts), targets, ...settings });
-  await warmUp(senderOf, segments, settings, observer.signal);
+  const sending = await (settings.threads === 0
+    ? startHere(streams, settings)
+    : startThreads(store, streams, settings));
+  await warmUp(sending, segments, settings, observer.signal);
   for (const follower of followers) follower.takeLatency();
-  const sender = senderOf(segments);
+  const run = sending.prepare(segments);
   const start = preciseNow() + LEAD;
-  const sampler = new Sampler({ store, senders: [sender], followers, segments, start });
+  const sampler = new Sampler({ store, senders: run.senders, followers, segments, start });
   const interval = Math.max(SAMPLE_INTERVAL_MIN, (settings.seconds * MILLISECONDS) / SAMPLES);
   const timer = setInterval(() => {
     const before = sampler.totals.acknowledged;
@@ -92,32 +93,35 @@ async function test(store: Store, settings: LoadSettings, observer: LoadObserver
   }, interval);
   const processor = process.cpuUsage();
   try {
-    await sender.run(start, observer.signal);
+    await run.start(start, observer.signal);
     const seconds = (preciseNow() - start) / MILLISECONDS;
     const followersCaughtUp = await catchUp(followers, observer.signal);
     sampler.end();
     const { user, system } = process.cpuUsage(processor);
     const found = { command: observer.command, startedAt, settings, seconds, followersCaughtUp };
-    return resultOf(store, sampler, [sender], {
+    return resultOf(store, sampler, run.senders, {
       ...found,
       processorSeconds: (user + system) / MICROSECONDS_PER_SECOND,
     });
   } finally {
     clearInterval(timer);
     await Promise.all(followers.map((follower) => follower.stop()));
+    await sending.end();
   }
 }
 
 /** Compiles the code and touches the memory at the rate that the test begins with. Nothing of it is counted. */
 async function warmUp(
-  senderOf: (segments: readonly Segment[]) => Sender,
+  sending: Sending,
   segments: readonly Segment[],
   { warmUpSeconds }: LoadSettings,
   signal: AbortSignal,
 ): Promise<void> {
   const rate = segments[0]?.from ?? 0;
   if (warmUpSeconds === 0) return;
-  await senderOf([{ seconds: warmUpSeconds, from: rate, to: rate }]).run(preciseNow(), signal);
+  const run = sending.prepare([{ seconds: warmUpSeconds, from: rate, to: rate }]);
+  await run.start(preciseNow(), signal);
+  for (const sender of run.senders) sender.takeCounts();
 }
 
 async function openStreams(store: Store, { streams, keys }: LoadSettings): Promise<Stream[]> {
@@ -144,7 +148,7 @@ type Found = Pick<
   'command' | 'startedAt' | 'settings' | 'seconds' | 'followersCaughtUp' | 'processorSeconds'
 >;
 
-function resultOf(store: Store, sampler: Sampler, senders: readonly Sender[], found: Found): LoadResult {
+function resultOf(store: Store, sampler: Sampler, senders: readonly LoadSource[], found: Found): LoadResult {
   const { objects, ring, compaction } = store.stats();
   const { totals, samples } = sampler;
   return {

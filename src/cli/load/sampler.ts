@@ -5,7 +5,7 @@ import type { Follower } from './follower.ts';
 import { TimeHistogram } from './histogram.ts';
 import { recordsDue, type Segment } from './profile.ts';
 import type { LoadSample } from './result.ts';
-import type { Sender, SenderCounts } from './sender.ts';
+import { addCounts, type LoadSource, newCounts, type SenderCounts } from './sender.ts';
 import { preciseNow } from './stamp.ts';
 
 const MILLISECONDS = 1_000;
@@ -14,7 +14,7 @@ const MICROSECONDS_PER_SECOND = 1e6;
 
 export interface SampledParts {
   readonly store: Store;
-  readonly senders: readonly Sender[];
+  readonly senders: readonly LoadSource[];
   readonly followers: readonly Follower[];
   /** What all senders together are to send. */
   readonly segments: readonly Segment[];
@@ -23,27 +23,18 @@ export interface SampledParts {
 }
 
 /** All that was counted, over the whole test. */
-export interface Totals {
-  sent: number;
-  acknowledged: number;
+export interface Totals extends SenderCounts {
   received: number;
-  readonly failed: Map<string, number>;
-  readonly latency: TimeHistogram;
   readonly endToEnd: TimeHistogram;
-  readonly lateness: TimeHistogram;
   peakResidentBytes: number;
 }
 
 export class Sampler {
   readonly samples: LoadSample[] = [];
   readonly totals: Totals = {
-    sent: 0,
-    acknowledged: 0,
+    ...newCounts(),
     received: 0,
-    failed: new Map(),
-    latency: new TimeHistogram(),
     endToEnd: new TimeHistogram(),
-    lateness: new TimeHistogram(),
     peakResidentBytes: 0,
   };
   readonly #parts: SampledParts;
@@ -64,18 +55,18 @@ export class Sampler {
     const { start, followers, senders } = this.#parts;
     const span = (now - this.#at) / MILLISECONDS;
     this.#at = now;
-    const counts = senders.map((sender) => sender.takeCounts());
-    const sum = (of: (counts: SenderCounts) => number): number => counts.reduce((total, part) => total + of(part), 0);
-    const latency = merged(counts.map((part) => part.latency));
-    const lateness = merged(counts.map((part) => part.lateness));
+    const counts = newCounts();
+    for (const sender of senders) addCounts(counts, sender.takeCounts());
+    const { acknowledged, latency } = counts;
     const endToEnd = merged(followers.map((follower) => follower.takeLatency()));
-    const [sent, acknowledged, received] = [sum((part) => part.sent), sum((part) => part.acknowledged), endToEnd.count];
-    this.#add({ counts, sent, acknowledged, received, latency, lateness, endToEnd });
+    addCounts(this.totals, counts);
+    this.totals.received += endToEnd.count;
+    this.totals.endToEnd.add(endToEnd);
     const sample = {
       seconds: (now - start) / MILLISECONDS,
       dueRate: this.#due(now) / span,
       acknowledgedRate: acknowledged / span,
-      receivedRate: received / span,
+      receivedRate: endToEnd.count / span,
       latency: latency.count === 0 ? undefined : latency.percentiles(),
       endToEnd: endToEnd.count === 0 ? undefined : endToEnd.percentiles(),
       inFlight: senders.reduce((total, { inFlight }) => total + inFlight, 0),
@@ -99,27 +90,6 @@ export class Sampler {
     const since = due - this.#dueBefore;
     this.#dueBefore = due;
     return since;
-  }
-
-  #add(part: {
-    readonly counts: readonly SenderCounts[];
-    readonly sent: number;
-    readonly acknowledged: number;
-    readonly received: number;
-    readonly latency: TimeHistogram;
-    readonly lateness: TimeHistogram;
-    readonly endToEnd: TimeHistogram;
-  }): void {
-    const { totals } = this;
-    totals.sent += part.sent;
-    totals.acknowledged += part.acknowledged;
-    totals.received += part.received;
-    totals.latency.add(part.latency);
-    totals.lateness.add(part.lateness);
-    totals.endToEnd.add(part.endToEnd);
-    for (const { failed } of part.counts) {
-      for (const [code, count] of failed) totals.failed.set(code, (totals.failed.get(code) ?? 0) + count);
-    }
   }
 
   #resources(span: number): Pick<LoadSample, 'residentBytes' | 'heapBytes' | 'processors' | 'loopDelay'> {

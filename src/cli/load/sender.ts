@@ -37,6 +37,16 @@ export interface SenderCounts {
   readonly lateness: TimeHistogram;
 }
 
+/** A sender as it is watched, in this thread or another. */
+export interface LoadSource {
+  /** Records sent and not answered yet. */
+  readonly inFlight: number;
+  /** Records that were never sent. */
+  readonly unsent: number;
+  /** What happened since this was last called. */
+  takeCounts(): SenderCounts;
+}
+
 /** Records sent in one turn of the event loop, so that answers are heard in between. */
 const TURN_RECORDS = 2_048;
 const MILLISECONDS = 1_000;
@@ -45,7 +55,7 @@ const DRAIN_LIMIT = 30_000;
 /** Timers are a millisecond apart: what is due within one is sent by the next. */
 const TICK = 1;
 
-export class Sender {
+export class Sender implements LoadSource {
   readonly #options: SenderOptions;
   readonly #maker: RecordMaker;
   #counts: SenderCounts = newCounts();
@@ -141,6 +151,15 @@ export class Sender {
   }
 }
 
-function newCounts(): SenderCounts {
+/** Adds what another part of the test counted. */
+export function addCounts(sum: SenderCounts, part: SenderCounts): void {
+  sum.sent += part.sent;
+  sum.acknowledged += part.acknowledged;
+  for (const [code, count] of part.failed) sum.failed.set(code, (sum.failed.get(code) ?? 0) + count);
+  sum.latency.add(part.latency);
+  sum.lateness.add(part.lateness);
+}
+
+export function newCounts(): SenderCounts {
   return { sent: 0, acknowledged: 0, failed: new Map(), latency: new TimeHistogram(), lateness: new TimeHistogram() };
 }

@@ -25,6 +25,8 @@ export interface LoadSettings {
   readonly producers: number;
   /** Producers are publishers: each record has a publishing id. */
   readonly publishers: boolean;
+  /** Threads that the producers are in, each with a lane of its own; 0: the store's. */
+  readonly threads: number;
   readonly followers: number;
   /** Different keys; 0 for records without one. With keys, streams are compacted by key. */
   readonly keys: number;

@@ -1,4 +1,5 @@
 /** Producers: each appends to its streams, as it is or as a publisher. */
+import type { ProducerStream } from '../../store/producers/guest.ts';
 import type { Stream } from '../../stream/stream.ts';
 import type { LoadRecord, Target } from './sender.ts';
 
@@ -8,21 +9,33 @@ export function streamName(index: number): string {
   return `${STREAM_PREFIX}${String(index).padStart(5, '0')}`;
 }
 
+type Appendable = Pick<ProducerStream, 'append' | 'appendMany'>;
+
+/** Publishers, in the order of their numbers; see `targetsOf`. */
+export function publishersOf(streams: readonly Stream[], count: number): Promise<Target[]> {
+  return shared(streams, count, (stream, number) => publishing(stream, `producer-${number}`));
+}
+
+/** One for each producer, in the order of their numbers. */
+export function targetsOf(streams: readonly Appendable[], producers: number): Promise<Target[]> {
+  return shared(streams, producers, async (stream) => appending(stream));
+}
+
 /**
- * One for each producer, in the order of their numbers. Where there are more streams than producers, each producer goes
- * round its share of them; otherwise several producers share a stream.
+ * Where there are more streams than producers, each producer goes round its share of them; otherwise several producers
+ * share a stream.
  */
-export function targetsOf(streams: readonly Stream[], producers: number, publishers: boolean): Promise<Target[]> {
+function shared<S>(
+  streams: readonly S[],
+  producers: number,
+  targetOf: (stream: S, producer: number) => Promise<Target>,
+): Promise<Target[]> {
   const numbers = Array.from({ length: producers }, (_, producer) => producer);
   return Promise.all(
     numbers.map(async (producer) => {
       const own = streams.filter((_stream, index) => index % producers === producer);
-      const shares = own.length > 0 ? own : [streams[producer % streams.length] as Stream];
-      const reference = `producer-${producer}`;
-      const targets = await Promise.all(
-        shares.map(async (stream) => (publishers ? publishing(stream, reference) : appending(stream))),
-      );
-      return inTurns(targets);
+      const shares = own.length > 0 ? own : [streams[producer % streams.length] as S];
+      return inTurns(await Promise.all(shares.map((stream) => targetOf(stream, producer))));
     }),
   );
 }
@@ -36,7 +49,7 @@ function inTurns(targets: readonly Target[]): Target {
   };
 }
 
-function appending(stream: Stream): Target {
+function appending(stream: Appendable): Target {
   return (records) => {
     const [first] = records;
     if (records.length === 1 && first !== undefined) return stream.append(first.value, keyOf(first));

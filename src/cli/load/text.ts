@@ -46,10 +46,11 @@ export function scheduleText({ settings }: Pick<LoadResult, 'settings'>): string
 }
 
 /** Who took part, in a few words. */
-export function castText({ streams, producers, publishers, followers, keys }: LoadResult['settings']): string {
+export function castText({ streams, producers, publishers, threads, followers, keys }: LoadResult['settings']): string {
   return [
     counted(streams, 'stream'),
     counted(producers, publishers ? 'publisher' : 'producer'),
+    ...(threads === 0 ? [] : [`${counted(threads, 'thread')} of their own`]),
     counted(followers, 'follower'),
     ...(keys === 0 ? [] : [`${counted(keys, 'key')} compacted`]),
   ].join(', ');

@@ -35,8 +35,10 @@ suite('histograms of times', () => {
     const [sum, part] = [new TimeHistogram(), new TimeHistogram()];
     sum.record(1);
     part.record(5);
-    sum.add(part);
-    assert.deepEqual([sum.count, sum.percentiles().max], [2, 5]);
+    sum.add(TimeHistogram.unpack(part.pack()));
+    assert.equal(sum.count, 2);
+    // On the way to another thread, times keep three digits.
+    assert.ok(Math.abs(sum.percentiles().max - 5) <= 0.005);
   });
 
   test('times out of range are the least and the most it knows', () => {
