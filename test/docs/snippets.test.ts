@@ -5,25 +5,22 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, suite, test } from 'node:test';
 import ts from 'typescript';
+import { open } from '../../src/index.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/temporary-directory.ts';
-import { type Page, pageAt, programOf, ROOT, runnablePages, scriptOf } from './snippets.ts';
+import { type Page, pageAt, programOf, ROOT, runnablePages, scriptOf, storesIn } from './snippets.ts';
 
 const RUN_MS_MAX = 120_000;
 /** Pages that are about other machines: all of their snippets are fragments. */
 const FRAGMENT_PAGES = ['docs/diskless.md', 'docs/postgres.md'];
-/** Runs each program in a directory of its own. What they print is for readers. */
+/** Runs each program in the directory given with it. What they print is for readers. */
 const RUNNER = `
-import { mkdirSync } from 'node:fs';
 console.log = () => undefined;
-const [workplace, ...files] = process.argv.slice(2);
-for (const file of files) {
-  const directory = workplace + '/' + files.indexOf(file);
-  mkdirSync(directory);
+for (const [file, directory] of JSON.parse(process.argv[2])) {
   process.chdir(directory);
   await import(file);
 }
@@ -32,17 +29,6 @@ const SHELL_PRELUDE = `set -euo pipefail
 npx() { "$@"; }
 millrace() { '${process.execPath}' '${join(ROOT, 'dist/src/cli/main.js')}' "$@"; }
 `;
-
-/** Programs lie below the package, so that they find it by its own name. */
-function writePrograms(folder: string, pages: readonly Page[]): string[] {
-  return pages.flatMap((page) => {
-    const program = programOf(page);
-    if (program === '') return [];
-    const file = join(folder, `${basename(page.path, '.md')}.mjs`);
-    writeFileSync(file, program);
-    return [file];
-  });
-}
 
 function writeTypedModules(folder: string, pages: readonly Page[]): string[] {
   const modules = pages.flatMap((page) => {
@@ -87,23 +73,40 @@ async function outcomeOf(child: ChildProcess): Promise<void> {
 suite('documentation', { concurrency: true }, () => {
   const pages = runnablePages();
   let workplace: TemporaryDirectory;
+  /** Below the package: modules find it by its own name. */
   let folder: string;
+  let template: string;
 
-  before(() => {
+  before(async () => {
     workplace = temporaryDirectory();
     folder = mkdtempSync(join(import.meta.dirname, 'snippets-'));
+    template = join(workplace.path, 'template');
+    await (await open({ dir: template, wal: { slots: 3, slotBytes: 1024 * 1024 } })).close();
   });
   after(() => {
     rmSync(folder, { recursive: true });
     workplace.remove();
   });
 
+  /** Stores are there before they are opened, with a small log: making so many of the default size takes a minute. */
+  function directoryFor(name: string, code: string): string {
+    const directory = join(workplace.path, name);
+    mkdirSync(directory);
+    for (const store of storesIn(code)) cpSync(template, join(directory, store), { recursive: true });
+    return directory;
+  }
+
   test('the programs of all pages run', async () => {
     const runner = join(folder, 'runner.mjs');
     writeFileSync(runner, RUNNER);
-    const directory = join(workplace.path, 'programs');
-    mkdirSync(directory);
-    const args = [runner, directory, ...writePrograms(folder, pages)];
+    const runs = pages.flatMap((page) => {
+      const program = programOf(page);
+      if (program === '') return [];
+      const file = join(folder, `${basename(page.path, '.md')}.mjs`);
+      writeFileSync(file, program);
+      return [[file, directoryFor(`${basename(file)}.d`, program)]];
+    });
+    const args = [runner, JSON.stringify(runs)];
     await outcomeOf(spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'], timeout: RUN_MS_MAX }));
   });
 
@@ -111,11 +114,9 @@ suite('documentation', { concurrency: true }, () => {
     const script = scriptOf(page);
     if (script.trim() === '') continue;
     test(`the commands of ${page.path} run`, async () => {
-      const directory = join(workplace.path, basename(page.path));
-      mkdirSync(directory);
       await outcomeOf(
         spawn('bash', ['-c', SHELL_PRELUDE + script], {
-          cwd: directory,
+          cwd: directoryFor(basename(page.path), script),
           stdio: ['ignore', 'ignore', 'pipe'],
           timeout: RUN_MS_MAX,
         }),

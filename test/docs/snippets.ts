@@ -70,3 +70,9 @@ export function scriptOf({ snippets }: Page): string {
     .map(({ code }) => code.replace(/^npm .*$/gm, ''))
     .join('\n');
 }
+
+/** The directories that snippets open by the name alone, or ingest into: stores with a log of the default size. */
+export function storesIn(code: string): string[] {
+  const found = [...code.matchAll(/\bopen\('(\.\/[\w-]+)'\)|\bingest (\.\/[\w-]+)/g)];
+  return [...new Set(found.map(([, opened, ingested]) => opened ?? ingested ?? ''))];
+}
