@@ -17,6 +17,7 @@ import { interruptible } from './interruption.ts';
 import { keyedRecord } from './keyed-record.ts';
 import { LineSplitter, type LineVisitor } from './line-splitter.ts';
 import { note, print, printJson } from './output.ts';
+import { objectsGiven, objectsOption } from './place.ts';
 import { startProgress } from './progress.ts';
 import { type StreamSettings, streamOptionsOf, withStreamSettings } from './stream-settings.ts';
 import { bytes, counted } from './text.ts';
@@ -25,6 +26,7 @@ interface IngestOptions extends StreamSettings {
   readonly keyField?: string;
   readonly crlf?: true;
   readonly json?: true;
+  readonly objects?: string;
 }
 
 const FILE_READ_BYTES: number = MIB;
@@ -43,6 +45,7 @@ export function ingestCommand(): Command {
     .option('--key-field <name>', 'lines are JSON objects: take the key from this field, which is not nested')
     .option('--crlf', 'lines end with \\r\\n or \\n: keep neither');
   return withStreamSettings(command)
+    .addOption(objectsOption())
     .option('--json', 'print the summary as a JSON object')
     .addHelpText(
       'after',
@@ -58,7 +61,7 @@ export function ingestCommand(): Command {
 }
 
 async function ingest(dir: string, name: string, options: IngestOptions, signal: AbortSignal): Promise<void> {
-  const store = await open({ dir });
+  const store = await open({ dir, ...(await objectsGiven(options.objects)) });
   let result: { kept: Kept; next: number; failure: Error | undefined } | undefined;
   try {
     let stream = await streamOf(store, name, options, false);

@@ -1,9 +1,10 @@
 /** Which store a command works on: the one in a directory, or one that several processes share. */
-import { type Command, CommanderError } from 'commander';
+import { type Command, CommanderError, Option } from 'commander';
 import type { CoordinatorComponent } from '../coordinator/component.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStoreComponent } from '../object/object-store.ts';
 import { open } from '../store/open.ts';
+import type { OpenOptions } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
 import { parseDirectory } from './arguments.ts';
 import { openExisting } from './open-existing.ts';
@@ -20,12 +21,18 @@ export interface Place extends PlaceOptions {
 
 export const PLACE_EXAMPLE = '--coordinator postgresql://db/events --objects s3://bucket/millrace/';
 
+/** Where the objects of a store in a directory are, when not in the directory. */
+export function objectsOption(): Option {
+  const places = 'a directory, or s3://bucket/prefix/?endpoint=url&region=name';
+  return new Option('--objects <place>', `where its objects are, if not in its directory: ${places}`);
+}
+
 /** Adds the argument and the options that name a store. */
 export function withPlace(command: Command): Command {
   return command
     .argument('[dir]', 'directory of the store', parseDirectory)
     .option('--coordinator <url>', 'instead of a directory: postgresql://user@host/database?schema=name (PGPASSWORD)')
-    .option('--objects <place>', 'with --coordinator: a directory, or s3://bucket/prefix/?endpoint=url&region=name')
+    .addOption(objectsOption())
     .addHelpText(
       'after',
       '\nA store that processes share is named by its database and its bucket. Passwords and keys come from the ' +
@@ -34,14 +41,17 @@ export function withPlace(command: Command): Command {
 }
 
 export function placeOf(dir: string | undefined, { coordinator, objects }: PlaceOptions): Place {
-  if (dir !== undefined && coordinator === undefined && objects === undefined) return { dir };
+  if (dir !== undefined && coordinator === undefined) return { dir, ...(objects === undefined ? {} : { objects }) };
   if (dir === undefined && coordinator !== undefined && objects !== undefined) return { dir, coordinator, objects };
-  throw usage('a store is a directory, or --coordinator and --objects together');
+  throw usage('a store is a directory, maybe with --objects, or --coordinator and --objects together');
 }
 
 /** Opens a store that exists; never makes one, and starts no compaction in the background. */
 export async function openPlace({ dir, coordinator, objects }: Place, readOnly: boolean): Promise<Store> {
-  if (dir !== undefined) return readOnly ? open({ dir, readOnly }) : openExisting({ dir, compaction: false });
+  if (dir !== undefined) {
+    const where = { dir, ...(await objectsGiven(objects)) };
+    return readOnly ? open({ ...where, readOnly }) : openExisting({ ...where, compaction: false });
+  }
   return open({
     wal: false,
     readOnly,
@@ -59,6 +69,11 @@ async function coordinatorAt(text: string): Promise<CoordinatorComponent> {
   const { describePostgres } = await loaded('pg', () => import('../coordinator/postgres/postgres-coordinator.ts'));
   // A command that looks after a store does not change its schema: others may still run older code.
   return describePostgres({ connectionString: url.href, migrate: false, ...(schema === null ? {} : { schema }) });
+}
+
+/** The option of `open`, if the command line has it. */
+export async function objectsGiven(text: string | undefined): Promise<Pick<OpenOptions, 'objects'>> {
+  return text === undefined ? {} : { objects: await objectsAt(text) };
 }
 
 export async function objectsAt(text: string): Promise<ObjectStoreComponent | string> {

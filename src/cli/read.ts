@@ -1,13 +1,13 @@
 /** `millrace read`: records on standard output. */
 import { Command } from 'commander';
 import { isMillraceError } from '../errors/millrace-error.ts';
-import { open } from '../store/open.ts';
 import type { Store } from '../store/store.ts';
 import type { ReadFrom, ReadOptions } from '../stream/read-options.ts';
 import { parseDirectory, parseFrom, parseLimit, parseStreamName } from './arguments.ts';
 import { examples } from './help.ts';
 import { interruptible } from './interruption.ts';
 import { note, print } from './output.ts';
+import { objectsOption, openPlace } from './place.ts';
 import { jsonLinesOf, valueLinesOf } from './record-lines.ts';
 import { unflushedNote } from './unflushed-note.ts';
 
@@ -15,6 +15,7 @@ interface ReadCommandOptions {
   readonly from: ReadFrom;
   readonly limit?: number;
   readonly follow?: true;
+  readonly objects?: string;
   readonly json?: true;
 }
 
@@ -33,6 +34,7 @@ export function readCommand(): Command {
     .option('--from <place>', 'first, last, next, an offset, or @time: milliseconds or a date', parseFrom, 'first')
     .option('--limit <count>', 'stop after this many records', parseLimit)
     .option('--follow', 'wait for more at the end, until Ctrl-C')
+    .addOption(objectsOption())
     .option('--json', 'print an object a line: offset, timestamp, key, value (text, or {"base64"})')
     .addHelpText(
       'after',
@@ -46,7 +48,8 @@ export function readCommand(): Command {
 }
 
 async function read(dir: string, name: string, options: ReadCommandOptions): Promise<void> {
-  const store = await open({ dir, readOnly: true });
+  const { objects } = options;
+  const store = await openPlace({ dir, ...(objects === undefined ? {} : { objects }) }, true);
   try {
     if (options.follow === true) await interruptible((signal) => follow(store, name, options, signal));
     else await readToEnd(store, dir, name, options);

@@ -6,7 +6,8 @@ import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 export function objectNotFound(key: string, place: string, cause?: unknown): MillraceError {
   return new MillraceError(
     'ERR_MILLRACE_OBJECT_NOT_FOUND',
-    `object ${key} is not in ${place}: restore it from a backup`,
+    `object ${key} is not in ${place}: open the store with the objects option that it was written with, or restore it ` +
+      'from a backup',
     {
       details: { key },
       cause,

@@ -21,6 +21,7 @@ import { LocalWriter } from './local-writer.ts';
 import { hasIdentity, hasLog, readIdentity, writeIdentity } from './identity.ts';
 import { recordBytesMax } from './geometry.ts';
 import { removeUnfinished } from './janitor.ts';
+import { refuseLeftBehind } from './left-behind.ts';
 import type { StoreLock } from './lock.ts';
 import { refuseLostIdentity } from './lost-identity.ts';
 import { makeCompactionAgent } from './compaction-agent.ts';
@@ -148,6 +149,7 @@ async function openWritable(
     opened.push(() => coordinator.close());
     const { objects, cache, descriptor } = await openObjects(environment, settings, paths);
     opened.push(() => objects.close());
+    if (settings.objects !== undefined) await refuseLeftBehind(fileSystem, paths, coordinator, objects);
     const pool = environment.makePool({ rewriteThreads: settings.compaction.maxConcurrentJobs });
     opened.push(() => pool.close());
     const base = { environment, settings, paths, storeId, coordinator, pool, objects: descriptor };

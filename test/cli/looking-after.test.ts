@@ -87,7 +87,8 @@ suite('a store that is no directory', () => {
     const secret = 'postgresql://user:hunter2@';
     const wrong = [
       ['compact'],
-      ['verify', './data', '--objects', 's3://bucket/'],
+      ['verify', '--objects', 's3://bucket/'],
+      ['verify', './data', '--objects', 's3://bucket/?key=hunter2'],
       ['gc', '--coordinator', `${secret}host/db`],
       ['objects', '--coordinator', `mysql://user:hunter2@host/db`, '--objects', './objects'],
       ['objects', '--coordinator', 'hunter2', '--objects', './objects'],
