@@ -38,7 +38,7 @@ export function pageAt(path: string): Page {
 export function runnablePages(): Page[] {
   const guides = join(ROOT, 'docs/guides');
   const paths = existsSync(guides) ? readdirSync(guides).map((name) => `docs/guides/${name}`) : [];
-  return ['README.md', 'docs/guide.md', 'docs/http.md', ...paths.sort()].map(pageAt);
+  return ['README.md', 'docs/guide.md', 'docs/http.md', 'docs/backup.md', ...paths.sort()].map(pageAt);
 }
 
 /**
@@ -73,6 +73,7 @@ export function scriptOf({ snippets }: Page): string {
 
 /** The directories that snippets open by the name alone, or ingest into: stores with a log of the default size. */
 export function storesIn(code: string): string[] {
-  const found = [...code.matchAll(/\bopen\('(\.\/[\w-]+)'\)|\bingest (\.\/[\w-]+)/g)];
-  return [...new Set(found.map(([, opened, ingested]) => opened ?? ingested ?? ''))];
+  const found = [...code.matchAll(/(?<=\bopen\('|\bingest )\.\/[\w-]+/g)];
+  // What is mentioned before, as the target of a copy say, is made by that.
+  return found.filter(({ 0: path, index }) => code.indexOf(path) === index).map(([path]) => path);
 }
