@@ -8,8 +8,8 @@ import type { ObjectStore } from '../object/object-store.ts';
 import type { StorePaths } from './paths.ts';
 
 /**
- * Throws `ERR_MILLRACE_OBJECT_NOT_FOUND` when a committed object lies in the directory and not in `objects`: opened like
- * that, the store would write new segments there, find none of the old ones, and not open as it was before either. The
+ * Throws `ERR_MILLRACE_OBJECT_NOT_FOUND` when a committed object lies in the directory and not in `objects`: opened so,
+ * the store would write new segments there, find none of the old ones, and not open as it was before either. The
  * oldest and the newest are looked at. A directory without objects costs one listing of it, and no request.
  */
 export async function refuseLeftBehind(
