@@ -1,6 +1,6 @@
 /**
  * Loads the kernels in `wasm/kernel`: small modules that work on bytes where they lie in WebAssembly memory. Against
- * the packages that take bytes from anywhere they save the copies, and use 128-bit vectors (docs/decisions/0006).
+ * the packages that take bytes from anywhere they save the copies, and use 128-bit vectors (docs/decisions/0007).
  */
 import { readFileSync } from 'node:fs';
 

@@ -1,6 +1,6 @@
 /**
  * LZ4 blocks without a size in front. The kernel compresses 1.4 times and decompresses 2 times as fast as the npm
- * package `lz4-wasm-nodejs` (docs/decisions/0006); where it cannot run, the package does the work. Both write the same
+ * package `lz4-wasm-nodejs` (docs/decisions/0007); where it cannot run, the package does the work. Both write the same
  * format.
  */
 import { type ChunkKernel, KERNEL_SLACK_BYTES, startChunkKernel } from './kernel.ts';

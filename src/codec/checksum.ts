@@ -50,7 +50,7 @@ export type RangeChecksum = (from: number, to: number, seed: bigint) => bigint;
 
 /**
  * Checksums of ranges of `bytes`, which begin where `memory`, the shared WebAssembly memory behind them, begins. There
- * they are computed in place, at 14 GB/s against 5.5 GB/s from copies (docs/decisions/0006). Without a memory, or where
+ * they are computed in place, at 14 GB/s against 5.5 GB/s from copies (docs/decisions/0007). Without a memory, or where
  * the kernel cannot run, they are computed from copies.
  */
 export function checksumOfRanges(bytes: Uint8Array, memory: object | undefined): RangeChecksum {
