@@ -10,13 +10,13 @@ import { ROOT } from './paths.mjs';
 import { prepare } from './prepare.mjs';
 import { runNode, runNpm } from './run-command.mjs';
 
-/** Compiled modules and documents are small; the bound catches a fixture or a data file that slipped in. */
+/** Compiled modules and documents are small; the bound catches fixtures, data files or source maps that slipped in. */
 const UNPACKED_BYTES_MAX = 4 * 1024 * 1024;
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 /** What a user can import: the package itself and its subpaths. */
 const entries = Object.keys(manifest.exports)
-  .filter((path) => !path.endsWith('.json'))
+  .filter((path) => !path.endsWith('.json') && !path.startsWith('./workers/'))
   .map((path) => manifest.name + path.slice(1));
 
 /** The first program of the README: it needs the worker threads, the WebAssembly and the files of the package. */

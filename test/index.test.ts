@@ -18,12 +18,21 @@ async function runModule(source: string, ...args: string[]): Promise<string> {
 }
 
 test('what the package exports is what is documented, and nothing else', () => {
-  assert.deepEqual(Object.keys(millrace).sort(), ['MillraceError', 'attachProducer', 'isMillraceError', 'open']);
+  assert.deepEqual(Object.keys(millrace).sort(), [
+    'MillraceError',
+    'attachProducer',
+    'backups',
+    'isMillraceError',
+    'open',
+    'restore',
+    'setWorkerFiles',
+    'verifyBackup',
+  ]);
 });
 
 test('importing the package starts nothing: the process ends by itself', async () => {
   const source = `import * as millrace from 'millrace'; console.log(Object.keys(millrace).length);`;
-  assert.equal(await runModule(source), '4\n');
+  assert.equal(await runModule(source), '8\n');
 });
 
 test('a process with an open store ends by itself when its work is done, with everything durable', async (t) => {

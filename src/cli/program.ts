@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { backupCommand } from './backup.ts';
 import { backupsCommand } from './backups.ts';
 import { compactCommand } from './compact.ts';
+import { completionCommand } from './completion.ts';
 import { configureCommand } from './configure.ts';
 import { dumpCommand } from './dump.ts';
 import { gcCommand } from './gc.ts';
@@ -66,6 +67,7 @@ function buildProgram(): Command {
     restoreCommand(),
     dumpCommand(),
     loadCommand(),
+    completionCommand(() => program.commands),
     serveCommand(),
   ];
   for (const command of commands) program.addCommand(command.copyInheritedSettings(program));

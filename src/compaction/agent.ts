@@ -2,6 +2,8 @@
  * Finds work and has it done: in the background at an interval, and on demand until nothing is due. Several of them may
  * work on one store, in any number of processes: the coordinator gives each object to one job at a time.
  */
+import { channels, storeIdText } from '../base/channels.ts';
+import { throwIfAborted } from '../errors/aborted.ts';
 import { isMillraceError, MillraceError, packError, unpackError } from '../errors/millrace-error.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
 import type { JobPlan } from '../coordinator/job.ts';
@@ -14,13 +16,15 @@ import { ViewLoader } from './view-loader.ts';
 
 export type CompactionAgentOptions = Omit<JobEnvironment, 'signal'>;
 
-const REQUEST_OPTIONS: ReadonlySet<string> = new Set(['stream', 'force']);
+const REQUEST_OPTIONS: ReadonlySet<string> = new Set(['stream', 'force', 'signal']);
 
 export interface CompactRequest {
   /** Only objects that hold this stream. Default all. */
   readonly stream?: string;
   /** Ignore ages and ratios. Default false. */
   readonly force?: boolean;
+  /** Ends the work between two rounds of jobs, with `ERR_MILLRACE_ABORTED`. What was committed stays. */
+  readonly signal?: AbortSignal;
 }
 
 /** What one call of `compact` has done. */
@@ -96,6 +100,7 @@ export class CompactionAgent {
     const summary = { jobs: 0, inputs: 0, outputs: 0, readBytes: 0, writtenBytes: 0, recordsDropped: 0 };
     for (let fruitless = 0; ;) {
       this.#throwIfStopped();
+      throwIfAborted(request.signal);
       const round = await this.#inTurn(() => this.#round(request.force ?? false, streamId, false));
       addRound(summary, round);
       if (round.planned === 0) return summary;
@@ -170,12 +175,14 @@ export class CompactionAgent {
 
   async #run(plan: JobPlan): Promise<JobReport | undefined> {
     this.counters.running += 1;
+    const startedAt = this.#options.clock.monotonic();
     try {
       const hints = { ...plan.hints, joinRuns: !this.#resting.hadConflict(plan) };
       const report = await runPlan({ ...plan, hints }, { ...this.#options, signal: this.#stopping.signal });
       if (report === undefined) return undefined;
       this.#resting.succeeded(plan);
       countJob(this.counters, report);
+      this.#tell(report, startedAt);
       return report;
     } catch (error) {
       if (!this.#stopping.signal.aborted) {
@@ -188,7 +195,19 @@ export class CompactionAgent {
     }
   }
 
+  #tell({ plan, inputs, outputs, result }: JobReport, startedAt: number): void {
+    if (!channels.compaction.hasSubscribers) return;
+    const { readBytes, writtenBytes, recordsDropped } = result.counters;
+    const storeId = storeIdText(this.#options.storeId);
+    const duration = this.#options.clock.monotonic() - startedAt;
+    const counts = { inputs, outputs, readBytes, writtenBytes, recordsDropped };
+    channels.compaction.publish({ storeId, kind: plan.kind, ...counts, duration });
+  }
+
   #countFailure(error: unknown): void {
+    if (channels.error.hasSubscribers) {
+      channels.error.publish({ storeId: storeIdText(this.#options.storeId), where: 'compaction', error });
+    }
     this.counters.failures += 1;
     if (isMillraceError(error, 'ERR_MILLRACE_LEASE_LOST')) this.counters.leasesLost += 1;
     if (isMillraceError(error, 'ERR_MILLRACE_CONFLICT')) this.counters.conflicts += 1;

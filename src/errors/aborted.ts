@@ -9,3 +9,25 @@ export function aborted({ reason }: AbortSignal): MillraceError {
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw aborted(signal);
 }
+
+/**
+ * Waits for `work` no longer than until the signal fires, then rejects with `ERR_MILLRACE_ABORTED`: the work itself
+ * goes on, and what becomes of it is open.
+ */
+export async function unlessAborted<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+  if (signal === undefined) return work();
+  throwIfAborted(signal);
+  const started = work();
+  let stop: (() => void) | undefined;
+  const abortion = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(aborted(signal));
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([started, abortion]);
+  } finally {
+    if (stop !== undefined) signal.removeEventListener('abort', stop);
+    // Nobody may be waiting for it any more.
+    started.catch(() => undefined);
+  }
+}

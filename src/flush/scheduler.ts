@@ -3,6 +3,7 @@
  * released only when its segment is committed, so a crash at any step finds its records in one of the two.
  */
 import { assert } from '../base/assert.ts';
+import { channels, storeIdText } from '../base/channels.ts';
 import type { Clock } from '../base/clock.ts';
 import { Signal } from '../base/signal.ts';
 import type { CommitAnswer, CommitRun, Coordinator, PublisherClaim } from '../coordinator/coordinator.ts';
@@ -207,7 +208,12 @@ export class FlushScheduler {
     const answer = await this.#persist(() => coordinator.commitObject(commit));
     this.counters.segments += 1;
     this.counters.storedBytes += bytes;
-    for (const run of runs) this.counters.records += run.records;
+    const records = runs.reduce((sum, run) => sum + run.records, 0);
+    this.counters.records += records;
+    if (channels.flush.hasSubscribers) {
+      const storeId = storeIdText(this.#options.storeId);
+      channels.flush.publish({ storeId, objectKey: key, runs: runs.length, records, bytes });
+    }
     this.#options.committed(slot, segment, answer, from);
   }
 

@@ -15,6 +15,7 @@ import { FolderTree } from './folder-tree.ts';
 import { checkRange, objectEndsEarly, objectNotFound, readFailed, writeFailed } from './object-errors.ts';
 import { isObjectKey, TEMPORARY_SUFFIX } from './object-key.ts';
 import type { ObjectEntry, ObjectStore, ObjectStoreDescriptor, ObjectWriter } from './object-store.ts';
+import { DIRECTORY_MODULE } from './own-modules.ts';
 import { OpenHandles, type OpenObject } from './open-handles.ts';
 
 const OPEN_FILES_DEFAULT = 64;
@@ -211,7 +212,7 @@ async function readExactly(
 export function describeDirectoryStore(
   options: Omit<DirectoryObjectStoreOptions, 'fileSystem' | 'random'>,
 ): ObjectStoreDescriptor {
-  return { module: import.meta.url, options: { ...options } };
+  return { module: DIRECTORY_MODULE, options: { ...options } };
 }
 
 /** Builds the store a descriptor of this module describes. */

@@ -58,7 +58,7 @@ export interface ObjectStore {
 
 /** How a worker thread builds its own instance of a store: plain data that survives `postMessage`. */
 export interface ObjectStoreDescriptor {
-  /** URL of the module that exports `openObjectStore(options)`. */
+  /** URL of the module that exports `openObjectStore(options)`; a name in millrace's own descriptors. */
   readonly module: string;
   readonly options: Readonly<Record<string, unknown>>;
 }

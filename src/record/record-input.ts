@@ -16,7 +16,7 @@ export interface AppendOptions {
 /** A record of `appendMany`: a bare value, or one with options. */
 export type RecordInput = RecordValue | ({ readonly value: RecordValue } & AppendOptions);
 
-const APPEND_OPTIONS: ReadonlySet<string> = new Set(['key', 'timestamp']);
+const APPEND_OPTIONS: ReadonlySet<string> = new Set(['key', 'timestamp', 'signal']);
 /** What is read may be appended as it is: it gets an offset and an epoch of its own. */
 const RECORD_FIELDS: ReadonlySet<string> = new Set(['value', 'key', 'timestamp', 'publishingId', 'offset', 'epoch']);
 

@@ -4,6 +4,7 @@
  * offset.
  */
 import { required } from '../base/assert.ts';
+import { tellFailure } from '../base/channels.ts';
 import type { Signal } from '../base/signal.ts';
 import type { CommitAnswer, Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
@@ -116,6 +117,7 @@ export class DisklessWriter implements StoreWriter {
     this.#stopAge();
     this.trackers.discard();
     this.lane.fail(error);
+    tellFailure(this.#options.storeId, error);
   }
 
   async close(): Promise<void> {

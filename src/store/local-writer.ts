@@ -4,6 +4,7 @@
  */
 import type { LaneAssignment } from '../wal/writer.ts';
 import { memoryBehind } from '../base/page-memory.ts';
+import { tellFailure } from '../base/channels.ts';
 import type { Signal } from '../base/signal.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
@@ -165,6 +166,7 @@ export class LocalWriter implements StoreWriter {
     this.trackers.discard();
     this.lane.fail(error);
     this.producers.fail(error);
+    tellFailure(this.#options.storeId, error);
   }
 
   /**

@@ -1,6 +1,7 @@
 /** The composition root: picks implementations and opens them in the order that recovery needs. */
 import { resolve } from 'node:path';
 import { assert } from '../base/assert.ts';
+import { channels, storeIdText } from '../base/channels.ts';
 import { Signal } from '../base/signal.ts';
 import { loadChecksum } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
@@ -156,6 +157,10 @@ async function openWritable(
     // First: what they flush has to be known when the store's own lane is held against its streams.
     const lanes = known === undefined ? NO_LANES : await recoverLanes(base);
     const log = await openLog(base, known !== undefined);
+    if (channels.recovery.hasSubscribers) {
+      const { records, blocks, damages } = log.report;
+      channels.recovery.publish({ storeId: storeIdText(storeId), records, blocks, damages: damages.length });
+    }
     // Only now: a store whose log is damaged stays as it is.
     await removeUnfinished(coordinator, objects);
     if (known === undefined) writeIdentity(fileSystem, paths.root, storeId, { wal: true });

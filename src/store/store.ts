@@ -4,6 +4,7 @@ import { LoopShare } from '../base/loop-share.ts';
 import type { BackupOptions, BackupReport } from '../backup/backup.ts';
 import type { CompactRequest, CompactSummary } from '../compaction/agent.ts';
 import type { ObjectDescription, ObjectFilter } from '../coordinator/coordinator.ts';
+import { unlessAborted } from '../errors/aborted.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { StreamDescription } from '../record/stream-config.ts';
 import { exposition } from '../metrics/exposition.ts';
@@ -125,16 +126,18 @@ export class Store implements AsyncDisposable {
     return this.#inTurn(name, () => this.#delete(name, writer));
   }
 
-  /** Resolves when everything acknowledged so far is in segments. */
-  async flush(): Promise<void> {
+  /** Resolves when everything acknowledged so far is in segments. `signal` ends the waiting, not the flush. */
+  async flush({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     this.#check();
-    await this.#writer().flushAll();
+    const writer = this.#writer();
+    await unlessAborted(signal, () => writer.flushAll());
     await this.#gauge.refresh();
   }
 
   /**
    * Runs compaction until nothing is due: retention, merges, key compaction, deadlines, deletion of what nobody reads
-   * any more. `stream`: only objects that hold it. `force`: whatever their ages and ratios.
+   * any more. `stream`: only objects that hold it. `force`: whatever their ages and ratios. `signal`: start no more
+   * jobs.
    */
   async compact(request: CompactRequest = {}): Promise<CompactSummary> {
     this.#check();

@@ -4,6 +4,7 @@
  * full.
  */
 import { alignUp } from '../base/bytes.ts';
+import { channels, storeIdText } from '../base/channels.ts';
 import type { Clock } from '../base/clock.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { BLOCK_BYTES_TARGET, MIB } from '../limits/limits.ts';
@@ -129,6 +130,10 @@ export class Lane {
           this.#closedEnd = logEnd;
           this.#now = this.#options.clock.now();
           this.#durability.closed(nextBlock, logEnd);
+          if (channels.append.hasSubscribers) {
+            const storeId = storeIdText(options.identity.storeId);
+            channels.append.publish({ storeId, blockSequence: nextBlock - 1 });
+          }
         },
         sealed: (slot) => {
           observer.sealed(slot);

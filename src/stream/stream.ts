@@ -3,6 +3,7 @@ import { Readable, Writable } from 'node:stream';
 import { assert } from '../base/assert.ts';
 import { READ_COST } from '../base/loop-share.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
+import { unlessAborted } from '../errors/aborted.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
 import { RecordBatch, type StreamRecord } from '../record/record-batch.ts';
@@ -20,6 +21,8 @@ import type { WritableStreamState } from './frame-appender.ts';
 import type { Lane } from './lane.ts';
 import { LostObjects } from './lost-objects.ts';
 import { checkReadOptions, type ReadFrom, type ReadOptions } from './read-options.ts';
+import type { AppendControl } from './append-control.ts';
+import { JsonStream } from './json-stream.ts';
 import { RecordIterator } from './record-iterator.ts';
 import { Publisher } from './publisher.ts';
 import { checkReference } from './reference.ts';
@@ -65,6 +68,8 @@ const TRUNCATE_OPTIONS: ReadonlySet<string> = new Set(['after']);
 /** Values that a writable takes per call to `appendMany`. */
 const WRITABLE_HIGH_WATER = 4_096;
 
+const APPEND_MANY_OPTIONS: ReadonlySet<string> = new Set(['signal']);
+
 export class Stream {
   #description: StreamDescription;
   readonly #state: WritableStreamState;
@@ -101,10 +106,14 @@ export class Stream {
    * Appends one record. Resolves with its offset once it is durable. Bytes are copied before the call returns, unless
    * the ring is full: do not change them until the promise settles.
    */
-  append(value: RecordValue, options?: AppendOptions): Promise<number> {
+  append(value: RecordValue, options?: AppendOptions & AppendControl): Promise<number> {
     try {
       const lane = this.#lane();
       checkAppendOptions(options);
+      if (options?.signal !== undefined) {
+        const { signal, ...rest } = options;
+        return unlessAborted(signal, () => this.append(value, rest));
+      }
       return lane.append(this.#state, value, options === undefined ? null : keyBytes(options.key), options?.timestamp);
     } catch (error) {
       return Promise.reject(error);
@@ -116,8 +125,12 @@ export class Stream {
    * all or none are there when they take less than 1 MiB; of more, a prefix may be. Waits for room however full the
    * ring is.
    */
-  appendMany(records: readonly RecordInput[]): Promise<number> {
+  appendMany(records: readonly RecordInput[], options?: AppendControl): Promise<number> {
     try {
+      if (options !== undefined) {
+        checkOptionNames(options, APPEND_MANY_OPTIONS, 'appendMany');
+        return unlessAborted(options.signal, () => this.appendMany(records));
+      }
       return this.#lane().appendMany(this.#state, records);
     } catch (error) {
       return Promise.reject(error);
@@ -324,6 +337,14 @@ export class Stream {
         );
       },
     });
+  }
+
+  /**
+   * The stream as one of JSON values of type `T`. A view: records that go through it and records that do not are of one
+   * stream.
+   */
+  json<T = unknown>(): JsonStream<T> {
+    return new JsonStream(this);
   }
 
   /** A `Readable` of records. */

@@ -1,5 +1,5 @@
 /**
- * Where the worker entries lie. The only place that knows; bundlers that move files override the URLs.
+ * Where the worker entries lie. The only place that knows; programs that are bundled say it with `setWorkerFiles`.
  */
 export interface WorkerFiles {
   readonly wal: URL;
@@ -13,6 +13,14 @@ export const workerFiles: WorkerFiles = {
   pool: new URL('../../workers/pool.worker.js', import.meta.url),
   load: new URL('../../workers/load.worker.js', import.meta.url),
 };
+
+/**
+ * Says where the worker entries lie, for a program that a bundler made one file of: there `import.meta.url` is that of
+ * the bundle. Call it before `open`. See `docs/bundling.md`.
+ */
+export function setWorkerFiles(files: Pick<WorkerFiles, 'wal' | 'pool'>): void {
+  Object.assign(workerFiles, files);
+}
 
 /**
  * Workers inherit none of the process's own flags: `--input-type`, for one, is refused for a file and ends the worker.

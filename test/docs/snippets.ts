@@ -38,7 +38,8 @@ export function pageAt(path: string): Page {
 export function runnablePages(): Page[] {
   const guides = join(ROOT, 'docs/guides');
   const paths = existsSync(guides) ? readdirSync(guides).map((name) => `docs/guides/${name}`) : [];
-  return ['README.md', 'docs/guide.md', 'docs/http.md', 'docs/backup.md', ...paths.sort()].map(pageAt);
+  const named = ['guide', 'http', 'backup', 'diagnostics', 'bundling'].map((name) => `docs/${name}.md`);
+  return ['README.md', ...named, ...paths.sort()].map(pageAt);
 }
 
 /**

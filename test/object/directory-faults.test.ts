@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import { openDescriptor } from '../../src/object/open-descriptor.ts';
 import { describeDirectoryStore, DirectoryObjectStore } from '../../src/object/directory-object-store.ts';
 import { openObjectStore } from '../../src/object/directory-object-store.ts';
 import type { ObjectStore } from '../../src/object/object-store.ts';
@@ -150,8 +151,7 @@ test('a file where a folder belongs is named', async () => {
 test('a descriptor crosses a thread and opens the same store', async () => {
   await putObject(store, 'k', patternBytes(10));
   const descriptor = structuredClone(describeDirectoryStore({ root, maxOpenFiles: 2, direct: false }));
-  const module = (await import(descriptor.module)) as { openObjectStore: typeof openObjectStore };
-  const opened: ObjectStore = await module.openObjectStore(descriptor.options);
+  const opened: ObjectStore = await openDescriptor(descriptor);
   assert.equal((await opened.read('k', 0, 10)).length, 10);
   await opened.close();
 });

@@ -2,6 +2,7 @@
 import { throwIfAborted } from '../../errors/aborted.ts';
 import { inspect } from 'node:util';
 import { systemRandom } from '../../base/random.ts';
+import { S3_MODULE } from '../own-modules.ts';
 import { checkRange } from '../object-errors.ts';
 import { checkObjectKey } from '../object-key.ts';
 import type { ObjectEntry, ObjectStore, ObjectStoreComponent, ObjectWriter } from '../object-store.ts';
@@ -107,7 +108,7 @@ export function describeS3Store(options: S3Options): ObjectStoreComponent {
   const { credentials, ...shown } = checked;
   const summary = { ...shown, ...(credentials === undefined ? {} : { credentials: '[redacted]' }) };
   const component = {
-    descriptor: { module: import.meta.url, options: { ...checked } },
+    descriptor: { module: S3_MODULE, options: { ...checked } },
     open: () => openObjectStore(checked),
   };
   Object.defineProperty(component, 'descriptor', { enumerable: false });

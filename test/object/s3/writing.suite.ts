@@ -149,12 +149,13 @@ function keyTests(server: () => S3Server): void {
   });
 }
 
+const OPENER: string = new URL('../../../src/object/open-descriptor.js', import.meta.url).href;
 /** What a pool worker does with a descriptor. */
 const WORKER = `
   const { parentPort, workerData } = require('node:worker_threads');
   (async () => {
-    const { openObjectStore } = await import(workerData.module);
-    const store = await openObjectStore(workerData.options);
+    const { openDescriptor } = await import(workerData.opener);
+    const store = await openDescriptor(workerData.descriptor);
     parentPort.postMessage(await store.read('k', 10, 20));
     await store.close();
   })();
@@ -165,7 +166,7 @@ function threadTests(server: () => S3Server): void {
     const component = describeS3Store(freshOptions(server()));
     const store = await component.open();
     await putObject(store, 'k', patternBytes(100));
-    const worker = new Worker(WORKER, { eval: true, workerData: component.descriptor });
+    const worker = new Worker(WORKER, { eval: true, workerData: { opener: OPENER, descriptor: component.descriptor } });
     const [bytes] = (await once(worker, 'message')) as [Uint8Array];
     assert.deepEqual(Buffer.from(bytes), Buffer.from(patternBytes(100).subarray(10, 30)));
     await worker.terminate();
