@@ -11,7 +11,7 @@ import type { FileHandle, FileStat, FileSystem, OpenMode } from '../../base/file
 import { type DiskCall, type DiskFault, systemError } from './calls.ts';
 import { DirectoryNode, type DiskNode, FileNode } from './nodes.ts';
 import { type Survival, surviving } from './power-loss.ts';
-import { type HandleHost, SimulatedFileHandle } from './simulated-file-handle.ts';
+import { SimulatedFileHandle } from './simulated-file-handle.ts';
 
 const ROOT = 0;
 
@@ -31,7 +31,8 @@ export interface DiskSnapshot {
   readonly nextNode: number;
 }
 
-export class SimulatedDisk implements FileSystem, HandleHost {
+/** Fits `HandleHost` too; not said, since its internal members are not in the published types. */
+export class SimulatedDisk implements FileSystem {
   /** Called after every change of what a power loss could leave: also after syncs. */
   onStep: ((call: DiskCall) => void) | undefined;
   /** Asked before every call what becomes of it; `undefined` for success. */
