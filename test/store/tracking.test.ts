@@ -117,6 +117,8 @@ test('a stream that holds only tracking opens, flushes, trims and keeps its trac
     store = await folder.open();
     stream = await store.stream('a', { retention: { maxBytes: 1, maxAge: 1 } });
   }
+  // A millisecond is over at any time: the records, and with them the references, would go between two steps.
+  await stream.configure({ retention: { maxBytes: 1 } });
   await stream.appendMany(numbered(2));
   await stream.storeOffset('b', 1);
   await store.flush();

@@ -62,12 +62,14 @@ export function lanesOf(fileSystem: FileSystem, directory: string): Map<number, 
 
 /**
  * A crash may have come between the files of a new lane: its mark says that they hold nothing, and the rest can be
- * made. In any other case, a file that is missing is damage.
+ * made. In any other case, a file that is missing is damage: a log that was closed cleanly has a mark too, but one that
+ * goes on behind records which are in no segment yet.
  */
 async function finishBirth(base: OpenedBase, lane: number, geometry: RingGeometry): Promise<void> {
   const { paths, storeId, coordinator } = base;
   const { fileSystem } = base.environment;
   const flushed = await flushedOf(coordinator, lane);
-  if (readCleanMark(fileSystem, paths.wal, storeId, lane, flushed) === undefined) return;
+  const mark = readCleanMark(fileSystem, paths.wal, storeId, lane, flushed);
+  if (mark === undefined || mark.start.slotSequence > flushed.slotSequence + 1) return;
   await createSlotFiles(fileSystem, paths.wal, storeId, lane, geometry);
 }
