@@ -41,6 +41,8 @@ export class SharedReferences implements StreamReferences {
   #cancelTimer: (() => void) | undefined;
   /** Why offsets of the last refused write were refused: whoever stores under the same reference is told. */
   readonly #refusals = new Map<string, MillraceError>();
+  /** How many wait for a write under a reference. */
+  readonly #watched = new Map<string, number>();
   readonly #loading = new Map<string, Promise<void>>();
   readonly #publishers = new Map<string, PublisherMark>();
   #deltas = 0;
@@ -75,15 +77,23 @@ export class SharedReferences implements StreamReferences {
       this.#arm();
       return;
     }
-    await this.#writeNow();
-    this.#tell(reference);
+    const leave = this.#watch(reference);
+    try {
+      await this.#writeNow();
+      const refusal = this.#refusals.get(reference);
+      if (refusal !== undefined) throw refusal;
+    } finally {
+      leave();
+    }
   }
 
   /** Writes what has gathered; resolves when it is durable. A stream that was deleted meanwhile has nothing to keep. */
   async flush(): Promise<void> {
     await this.#writeNow();
     const refusals = [...this.#refusals.values()];
-    this.#refusals.clear();
+    for (const reference of this.#refusals.keys()) {
+      if (!this.#watched.has(reference)) this.#refusals.delete(reference);
+    }
     for (const refusal of refusals) {
       if (refusal.code !== 'ERR_MILLRACE_STREAM_NOT_FOUND') throw refusal;
     }
@@ -97,16 +107,33 @@ export class SharedReferences implements StreamReferences {
     return this.#writing;
   }
 
+  /**
+   * Keeps the refusal of a write under `reference` until all who wait for one have seen it: whoever comes first must not
+   * take it away from another, who would believe his offset stored.
+   */
+  #watch(reference: string): () => void {
+    this.#watched.set(reference, (this.#watched.get(reference) ?? 0) + 1);
+    return () => {
+      const left = (this.#watched.get(reference) ?? 0) - 1;
+      if (left > 0) {
+        this.#watched.set(reference, left);
+        return;
+      }
+      this.#watched.delete(reference);
+      this.#refusals.delete(reference);
+    };
+  }
+
   #remember(reference: string, refusal: MillraceError): void {
     this.#refusals.set(reference, refusal);
     if (this.#refusals.size <= REFUSALS_REMEMBERED) return;
-    const [oldest] = this.#refusals.keys();
+    const oldest = [...this.#refusals.keys()].find((known) => !this.#watched.has(known));
     if (oldest !== undefined) this.#refusals.delete(oldest);
   }
 
   #tell(reference: string): void {
     const refusal = this.#refusals.get(reference);
-    this.#refusals.delete(reference);
+    if (!this.#watched.has(reference)) this.#refusals.delete(reference);
     if (refusal !== undefined) throw refusal;
   }
 

@@ -53,6 +53,23 @@ test('offsets that could not be written one by one are written at the next inter
   assert.equal(stored.get('unlucky'), 2);
 });
 
+test('whoever waits for an offset to be durable hears that it was not written, whoever else hears of it', async () => {
+  const { references, failing, stored } = new Subject();
+  failing.set('a', 'ERR_MILLRACE_WRITE_FAILED');
+  // The first write is the flush's, and takes the offsets of both others along.
+  const outcomes = await Promise.allSettled([
+    references.store('b', 0, true),
+    references.flush(),
+    references.store('a', 1, true),
+    references.store('a', 2, true),
+  ]);
+  assert.deepEqual(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'rejected', 'rejected'],
+  );
+  assert.deepEqual([...stored], [['b', 0]]);
+});
+
 test('a refusal is told to those who store under the same reference, and to no others', async () => {
   const { references, failing, stored } = new Subject();
   failing.set('refused', 'ERR_MILLRACE_TOO_MANY_REFERENCES');
