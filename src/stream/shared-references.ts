@@ -108,8 +108,8 @@ export class SharedReferences implements StreamReferences {
   }
 
   /**
-   * Keeps the refusal of a write under `reference` until all who wait for one have seen it: whoever comes first must not
-   * take it away from another, who would believe his offset stored.
+   * Keeps the refusal of a write under `reference` until all who wait for one have seen it: whoever comes first must
+   * not take it away from another, who would believe his offset stored.
    */
   #watch(reference: string): () => void {
     this.#watched.set(reference, (this.#watched.get(reference) ?? 0) + 1);
