@@ -66,15 +66,12 @@ class FaultyCalls {
     this.#plan = plan;
   }
 
-  /** Another opening judges the files anew. */
-  reopened(): void {
-    this.#unsynced.clear();
-  }
-
   readonly onCall = (call: DiskCall): DiskFault | undefined => {
     const faults = ERRORS[call.operation];
     if (faults === undefined) return undefined;
     const { operation, path } = call;
+    // Another opening judges the files anew: it begins with the identity of the store, after the last one was closed.
+    if (operation === 'open' && path.endsWith('/STORE')) this.#unsynced.clear();
     if ((operation === 'sync' || operation === 'write') && this.#unsynced.has(path)) {
       this.retries.push(`${operation} ${path}`);
     }
@@ -100,7 +97,7 @@ export async function runFaultCase({ seed, workload, plan, rings }: FaultCase): 
   const worker = new Worker({ disk, time, mode, seed: random.uint32(), rings }, new Oracle());
   try {
     const isOpen = await attempt(() => worker.open());
-    if (isOpen) await work(worker, workload, faulty);
+    if (isOpen) await work(worker, workload);
     assert.deepEqual(faulty.retries, [], 'nothing is tried again after a failed sync');
     faulty.healed = true;
     const { oracle } = worker;
@@ -125,11 +122,10 @@ export async function runFaultCase({ seed, workload, plan, rings }: FaultCase): 
   return faulty.calls;
 }
 
-async function work(worker: Worker, workload: Workload, faulty: FaultyCalls): Promise<void> {
+async function work(worker: Worker, workload: Workload): Promise<void> {
   for (const step of workload.steps) {
     // A second opener may meet the fault before the lock.
     if (step.do === 'crash' || step.do === 'openSecond') continue;
-    if (step.do === 'reopen') faulty.reopened();
     const isDone = await attempt(() => worker.step(step));
     const { failure } = worker;
     if (failure !== undefined) await attempt(() => Promise.reject(failure));
