@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Coordinator, PublisherMark } from '../coordinator/coordinator.ts';
-import { isMillraceError, type MillraceError } from '../errors/millrace-error.ts';
+import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import { TRACKING_MIN_INTERVAL } from './tracking-policy.ts';
 import type { StreamReferences } from './stream-references.ts';
 
@@ -167,10 +167,13 @@ export class SharedReferences implements StreamReferences {
     this.#publishers.delete(reference);
   }
 
-  /** Forgets what has not been written. */
+  /** Forgets what has not been written; whoever waits for it is told. */
   discard(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
+    for (const reference of this.#pending.keys()) {
+      if (this.#watched.has(reference)) this.#remember(reference, notWritten(reference));
+    }
     this.#pending.clear();
   }
 
@@ -241,4 +244,12 @@ export class SharedReferences implements StreamReferences {
       this.#writeNow().catch(() => undefined);
     });
   }
+}
+
+function notWritten(reference: string): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_CLOSED',
+    `the offset of ${reference} was not written: the store stopped, or the stream was deleted`,
+    { details: { reference } },
+  );
 }

@@ -70,6 +70,14 @@ test('whoever waits for an offset to be durable hears that it was not written, w
   assert.deepEqual([...stored], [['b', 0]]);
 });
 
+test('whoever waits for an offset to be durable hears that it was forgotten', async () => {
+  const { references, stored } = new Subject();
+  const waiting = references.store('a', 1, true);
+  references.discard();
+  await assert.rejects(waiting, { code: 'ERR_MILLRACE_CLOSED' });
+  assert.equal(stored.size, 0);
+});
+
 test('a refusal is told to those who store under the same reference, and to no others', async () => {
   const { references, failing, stored } = new Subject();
   failing.set('refused', 'ERR_MILLRACE_TOO_MANY_REFERENCES');
