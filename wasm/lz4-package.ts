@@ -43,7 +43,7 @@ let current: Lz4Instance | undefined;
 
 function start(): Lz4Instance {
   compiled ??= new Module(readFileSync(createRequire(import.meta.url).resolve(WASM_FILE)));
-  // The module's only import makes a JavaScript string of an error message; this loader describes failures itself.
+  // The compiled module names its only import so. It makes a string of an error message, which is not needed here.
   const imports = { __wbindgen_placeholder__: { __wbindgen_string_new: (): number => 0 } };
   const instance = new Instance(compiled, imports);
   return { wasm: instance.exports as Lz4Exports, lastPointer: 0, lastBytes: 0 };

@@ -130,6 +130,7 @@ suite('bans', () => {
 
   test('paths of one machine are found, paths of a store are not', () => {
     const check = (text: string): number => textBanViolations([{ path: 'docs/a.md', text }]).length;
+    // Samples that the rule has to find, and below some that it has to let pass.
     for (const text of ["open('/tmp/data')", 'cd /home/somebody/x', '/root/x', 'C:\\Users\\me']) {
       assert.equal(check(text), 1, text);
     }
