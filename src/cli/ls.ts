@@ -49,8 +49,9 @@ async function infoOfAll(dir: string): Promise<StreamInfo[]> {
   try {
     const streams: StreamInfo[] = [];
     for (const { name } of await store.streams()) {
-      const stream = await store.stream(name);
-      streams.push(await stream.info());
+      // One that its writer has deleted meanwhile is not there any more.
+      const stream = await store.findStream(name);
+      if (stream !== undefined) streams.push(await stream.info());
     }
     return streams;
   } finally {

@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Timers } from '../base/timers.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
+import { unlessGone } from '../coordinator/unless-gone.ts';
 import type { TrackingSnapshot } from '../flush/flush-job.ts';
 import type { TrackingEntry } from '../record/tracking-format.ts';
 import type { WritableStreamState } from '../stream/frame-appender.ts';
@@ -105,7 +106,8 @@ export class Trackers {
   /** The log of the stream starts at `firstOffset` now. */
   async trimmed(streamId: number, firstOffset: number): Promise<void> {
     if (!this.#open.has(streamId)) return;
-    const held = holdsBelow(await this.#coordinator.findTrackingRuns(streamId), firstOffset);
+    const runs = await unlessGone(this.#coordinator.findTrackingRuns(streamId), []);
+    const held = holdsBelow(runs, firstOffset);
     const open = this.#open.get(streamId);
     open?.tracker.trimmed(firstOffset);
     if (open !== undefined && held) this.#wantSnapshot(open.tracker);

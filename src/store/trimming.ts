@@ -5,6 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { Turns } from '../base/turns.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
+import { unlessGone } from '../coordinator/unless-gone.ts';
 import type { Retention } from '../record/stream-config.ts';
 import { ClockTrust } from './clock-trust.ts';
 
@@ -61,7 +62,8 @@ export class Trimming {
 
   async #enforce(target: number | undefined): Promise<void> {
     for (;;) {
-      const { streams, more } = await this.#host.coordinator.enforceRetention(target);
+      const enforcement = this.#host.coordinator.enforceRetention(target);
+      const { streams, more } = await unlessGone(enforcement, { streams: [], more: false });
       for (const { streamId, firstOffset } of streams) await this.#host.trimmed(streamId, firstOffset);
       // Nothing trimmed and more to do: what is left cannot go yet.
       if (!more || streams.length === 0) return;

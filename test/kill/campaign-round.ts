@@ -76,8 +76,8 @@ function workUntilKilled(options: RoundOptions): Promise<Death> {
   const { wrapper, environment } = prepareKill(moment, options.weapon, dir, scratch);
   const [program, ...args] = [...wrapper, process.execPath, CHILD, JSON.stringify(task)];
   const child = spawn(program, args, {
-    // Before it is killed, a process whose disk is gone may complain about that.
-    stdio: ['ignore', 'inherit', disk === undefined ? 'inherit' : 'ignore', 'pipe'],
+    // Before it is killed, a process whose disk is gone may complain about that: shown only if it ends by itself.
+    stdio: ['ignore', 'inherit', disk === undefined ? 'inherit' : 'pipe', 'pipe'],
     env: { ...process.env, ...environment },
     // In a group of its own: a tracer that is killed alone lets go of the process it traces.
     detached: true,
@@ -95,6 +95,10 @@ function workUntilKilled(options: RoundOptions): Promise<Death> {
     timer = setTimeout(kill, milliseconds);
   };
   if (isTimed(moment) && !moment.afterOpen) wait(moment.milliseconds);
+  let complaint = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    complaint += text;
+  });
   const reader = new ReportReader();
   const reports: TimedReport[] = [];
   const pipe = child.stdio[REPORT_DESCRIPTOR] as Readable;
@@ -116,7 +120,7 @@ function workUntilKilled(options: RoundOptions): Promise<Death> {
       for (const report of reports) if (report.at < end || isIntention(report)) expectation.add(report);
       // Between a power cut and the kill the process may have met the dead disk, and ended by itself.
       if (killedAt !== undefined || died) resolve(died ? 'operation' : 'time');
-      else reject(new Error(`the process ended by itself with ${code ?? signal ?? 'nothing'}`));
+      else reject(new Error(`the process ended by itself with ${code ?? signal ?? 'nothing'}\n${complaint}`));
     });
   });
 }

@@ -205,3 +205,21 @@ test("an enforcement that fails stands in nobody's way", async () => {
   await bench.trimming.enforce();
   assert.equal(await bench.first(streamId), 10);
 });
+
+test('a stream that is deleted before its turn comes is nothing to stop at', async () => {
+  const bench = await Bench.open();
+  const names = ['gone', 'cut', 'kept'];
+  const [gone = 0, cut = 0, kept = 0] = await Promise.all(names.map((name) => bench.stream(name, { maxBytes: 1 })));
+  for (const streamId of [gone, cut, kept]) for (let run = 0; run < 2; run += 1) await bench.commit(streamId);
+  // With a truncation in the ring the streams are gone over one by one.
+  bench.cut.add(cut);
+  const { coordinator } = bench;
+  const list = coordinator.streams.bind(coordinator);
+  coordinator.streams = async () => {
+    const streams = await list();
+    await coordinator.deleteStream(gone);
+    return streams;
+  };
+  await bench.trimming.enforce();
+  assert.deepEqual(bench.trimmed, [[kept, 10]]);
+});
