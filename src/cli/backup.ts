@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { BackupReport } from '../backup/backup.ts';
 import { isMillraceError } from '../errors/millrace-error.ts';
 import type { Store } from '../store/store.ts';
-import { open } from '../store/open.ts';
+import { open } from './engine.ts';
 import { parseDirectory, parsePositive } from './arguments.ts';
 import { parseTarget, TARGET_HELP, targetOf } from './backup-target.ts';
 import { examples } from './help.ts';

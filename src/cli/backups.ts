@@ -1,6 +1,5 @@
 /** `millrace backups`: what backups a target holds, and whether they are intact. */
 import { Command } from 'commander';
-import { backups, verifyBackup } from '../store/backup.ts';
 import { parsePositive } from './arguments.ts';
 import { parseTarget, TARGET_HELP, targetOf } from './backup-target.ts';
 import { EXIT } from './failure.ts';
@@ -39,6 +38,7 @@ export function backupsCommand(): Command {
 }
 
 async function list(target: string, json: boolean): Promise<void> {
+  const { backups } = await import('../store/backup.ts');
   const found = await backups(await targetOf(target));
   if (json) {
     await printJson({ target, backups: found });
@@ -57,6 +57,7 @@ async function list(target: string, json: boolean): Promise<void> {
 }
 
 async function verify(target: string, { backup, json }: BackupsOptions): Promise<void> {
+  const { verifyBackup } = await import('../store/backup.ts');
   const place = await targetOf(target);
   const report = await interruptible((signal) =>
     withProgress('verify', (progress) =>

@@ -1,6 +1,6 @@
 /** `millrace info`: one stream in detail. */
 import { Command } from 'commander';
-import { open } from '../store/open.ts';
+import { open } from './engine.ts';
 import type { StreamInfo } from '../stream/stream-info.ts';
 import { parseDirectory, parseStreamName } from './arguments.ts';
 import { examples } from './help.ts';

@@ -6,7 +6,7 @@ import { assert } from '../base/assert.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { MIB, RECORD_BYTES_DEFAULT } from '../limits/limits.ts';
 import type { RecordInput } from '../record/record-input.ts';
-import { open } from '../store/open.ts';
+import { open } from './engine.ts';
 import type { Store } from '../store/store.ts';
 import type { Stream } from '../stream/stream.ts';
 import { parseDirectory, parseStreamName } from './arguments.ts';

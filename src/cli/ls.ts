@@ -1,6 +1,6 @@
 /** `millrace ls`: what streams a store holds. */
 import { Command } from 'commander';
-import { open } from '../store/open.ts';
+import { open } from './engine.ts';
 import type { StreamInfo } from '../stream/stream-info.ts';
 import { parseDirectory } from './arguments.ts';
 import { examples } from './help.ts';

@@ -1,7 +1,7 @@
 /** `millrace offsets`: how far the consumers of a stream are. */
 import { Command } from 'commander';
 import { MillraceError } from '../errors/millrace-error.ts';
-import { open } from '../store/open.ts';
+import { open } from './engine.ts';
 import type { ConsumerOffset, Stream } from '../stream/stream.ts';
 import { parseDirectory, parseReference, parseStoredOffset, parseStreamName, type StoredOffset } from './arguments.ts';
 import { examples } from './help.ts';

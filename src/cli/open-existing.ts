@@ -4,7 +4,7 @@ import { NodeFileSystem } from '../base/node-file-system.ts';
 import { loadChecksum } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { hasLog, readIdentity } from '../store/identity.ts';
-import { open } from '../store/open.ts';
+import { open } from './engine.ts';
 import type { OpenOptions } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
 import type { Stream } from '../stream/stream.ts';

@@ -3,7 +3,7 @@ import { type Command, CommanderError, Option } from 'commander';
 import type { CoordinatorComponent } from '../coordinator/component.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStoreComponent } from '../object/object-store.ts';
-import { open } from '../store/open.ts';
+import { open } from './engine.ts';
 import type { OpenOptions } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
 import { parseDirectory } from './arguments.ts';

@@ -1,24 +1,5 @@
 /** All commands under one name. */
 import { Command } from 'commander';
-import { backupCommand } from './backup.ts';
-import { backupsCommand } from './backups.ts';
-import { compactCommand } from './compact.ts';
-import { completionCommand } from './completion.ts';
-import { configureCommand } from './configure.ts';
-import { dumpCommand } from './dump.ts';
-import { gcCommand } from './gc.ts';
-import { infoCommand } from './info.ts';
-import { ingestCommand } from './ingest.ts';
-import { loadCommand } from './load.ts';
-import { lsCommand } from './ls.ts';
-import { objectsCommand } from './objects.ts';
-import { offsetsCommand } from './offsets.ts';
-import { readCommand } from './read.ts';
-import { recoverCommand } from './recover.ts';
-import { serveCommand } from './serve.ts';
-import { restoreCommand } from './restore.ts';
-import { trimCommand } from './trim.ts';
-import { verifyCommand } from './verify.ts';
 import { packageVersion } from './version.ts';
 
 const DETAILS = `
@@ -39,7 +20,31 @@ Examples:
   millrace read ./data orders --from next --follow --json | jq .value
   millrace verify ./data && echo intact`;
 
-function buildProgram(): Command {
+/** In the order of the help. Each is loaded when it is needed. */
+const COMMANDS: Readonly<Record<string, (program: Command) => Promise<Command>>> = {
+  ingest: async () => (await import('./ingest.ts')).ingestCommand(),
+  read: async () => (await import('./read.ts')).readCommand(),
+  ls: async () => (await import('./ls.ts')).lsCommand(),
+  info: async () => (await import('./info.ts')).infoCommand(),
+  offsets: async () => (await import('./offsets.ts')).offsetsCommand(),
+  configure: async () => (await import('./configure.ts')).configureCommand(),
+  trim: async () => (await import('./trim.ts')).trimCommand(),
+  verify: async () => (await import('./verify.ts')).verifyCommand(),
+  recover: async () => (await import('./recover.ts')).recoverCommand(),
+  compact: async () => (await import('./compact.ts')).compactCommand(),
+  gc: async () => (await import('./gc.ts')).gcCommand(),
+  objects: async () => (await import('./objects.ts')).objectsCommand(),
+  backup: async () => (await import('./backup.ts')).backupCommand(),
+  backups: async () => (await import('./backups.ts')).backupsCommand(),
+  restore: async () => (await import('./restore.ts')).restoreCommand(),
+  dump: async () => (await import('./dump.ts')).dumpCommand(),
+  load: async () => (await import('./load.ts')).loadCommand(),
+  completion: async (program) => (await import('./completion.ts')).completionCommand(() => program.commands),
+  serve: async () => (await import('./serve.ts')).serveCommand(),
+};
+
+/** With the commands of these names. */
+async function buildProgram(names: readonly string[]): Promise<Command> {
   const program = new Command('millrace')
     .description('Durable append-only streams in a directory: write, read and inspect them.')
     .version(packageVersion(), '-V, --version', 'print the version')
@@ -49,28 +54,10 @@ function buildProgram(): Command {
     .configureOutput({ outputError: () => undefined })
     .exitOverride()
     .addHelpText('after', DETAILS);
-  const commands = [
-    ingestCommand(),
-    readCommand(),
-    lsCommand(),
-    infoCommand(),
-    offsetsCommand(),
-    configureCommand(),
-    trimCommand(),
-    verifyCommand(),
-    recoverCommand(),
-    compactCommand(),
-    gcCommand(),
-    objectsCommand(),
-    backupCommand(),
-    backupsCommand(),
-    restoreCommand(),
-    dumpCommand(),
-    loadCommand(),
-    completionCommand(() => program.commands),
-    serveCommand(),
-  ];
-  for (const command of commands) program.addCommand(command.copyInheritedSettings(program));
+  for (const name of names) {
+    const command = await COMMANDS[name]?.(program);
+    if (command !== undefined) program.addCommand(command.copyInheritedSettings(program));
+  }
   return program;
 }
 
@@ -78,10 +65,12 @@ function buildProgram(): Command {
  * Runs the command that the arguments name. Help is for commands there are: asked about others, it would hide the typo.
  */
 export async function run(args: readonly string[]): Promise<void> {
-  const program = buildProgram();
   const [first, second] = args;
   const named = first === 'help' ? second : first;
-  const isKnown = program.commands.some((command) => command.name() === named) || named === 'help';
+  const isCommand = named !== undefined && Object.hasOwn(COMMANDS, named);
+  // A completion script has all of them in it, and a typo is answered with the nearest one.
+  const program = await buildProgram(isCommand && named !== 'completion' ? [named] : Object.keys(COMMANDS));
+  const isKnown = isCommand || named === 'help';
   if (named !== undefined && !named.startsWith('-') && !isKnown) program.error(`unknown command '${named}'`);
   await program.parseAsync(args, { from: 'user' });
 }

@@ -1,6 +1,5 @@
 /** `millrace restore`: makes a store of a backup. */
 import { Command } from 'commander';
-import { restore } from '../store/restore.ts';
 import { parseDirectory, parsePositive } from './arguments.ts';
 import { parseTarget, TARGET_HELP, targetOf } from './backup-target.ts';
 import { examples } from './help.ts';
@@ -39,6 +38,7 @@ export function restoreCommand(): Command {
 }
 
 async function restoreStore(target: string, dir: string, options: RestoreCommandOptions): Promise<void> {
+  const { restore } = await import('../store/restore.ts');
   const place = await targetOf(target);
   const { backup, sameStore, json } = options;
   const chosen = { sameStore: sameStore === true, ...(backup === undefined ? {} : { backup }) };

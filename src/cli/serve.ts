@@ -4,7 +4,7 @@ import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import type { ServeOptions } from '../server/options.ts';
 import { PORT_DEFAULT } from '../server/options.ts';
 import { serve } from '../server/server.ts';
-import { open } from '../store/open.ts';
+import { open } from './engine.ts';
 import type { Store } from '../store/store.ts';
 import { parseDirectory, parseOffset, parsePositive } from './arguments.ts';
 import { examples } from './help.ts';

@@ -1,6 +1,6 @@
 /** Runs a load test on a store: streams, followers, senders and samples, from the first record to the last answer. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { open } from '../../store/open.ts';
+import { open } from '../engine.ts';
 import type { CompactionOptions } from '../../compaction/settings.ts';
 import type { OpenOptions } from '../../store/options.ts';
 import type { Store } from '../../store/store.ts';
