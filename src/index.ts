@@ -9,6 +9,7 @@ export { restore } from './store/restore.ts';
 export type { RestoreOptions, RestoreReport } from './store/restore.ts';
 export type { BackupOptions, BackupReport } from './backup/backup.ts';
 export type { Store } from './store/store.ts';
+export type { StoreEvents } from './store/store-events.ts';
 export type { OpenOptions, WalOptions } from './store/options.ts';
 export type { DisklessOptions } from './store/diskless-options.ts';
 export type { CompactRequest, CompactSummary } from './compaction/agent.ts';
@@ -30,7 +31,15 @@ export type { AppendOptions, RecordInput, RecordValue } from './record/record-in
 export type { RecordBatch, StreamRecord } from './record/record-batch.ts';
 export type { Cleanup, Compression, Retention, StreamConfig, StreamDescription } from './record/stream-config.ts';
 export type { RecoveryReport } from './wal/recovery.ts';
-export type { AppendMessage, CompactionMessage, ErrorMessage, FlushMessage, RecoveryMessage } from './base/channels.ts';
+export type {
+  AppendMessage,
+  CompactionMessage,
+  ErrorMessage,
+  FlushMessage,
+  RecoveryMessage,
+  TrimMessage,
+} from './base/channels.ts';
+export { measurePerformance } from './base/performance-measures.ts';
 export { setWorkerFiles } from './thread/worker-files.ts';
 export type { WorkerFiles } from './thread/worker-files.ts';
 export { isMillraceError, MillraceError } from './errors/millrace-error.ts';

@@ -2,7 +2,7 @@
  * Finds work and has it done: in the background at an interval, and on demand until nothing is due. Several of them may
  * work on one store, in any number of processes: the coordinator gives each object to one job at a time.
  */
-import { channels, storeIdText } from '../base/channels.ts';
+import type { Announcer } from '../base/channels.ts';
 import { throwIfAborted } from '../errors/aborted.ts';
 import { isMillraceError, MillraceError, packError, unpackError } from '../errors/millrace-error.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
@@ -14,7 +14,10 @@ import { RestingInputs } from './resting-inputs.ts';
 import { surveyOf } from './survey.ts';
 import { ViewLoader } from './view-loader.ts';
 
-export type CompactionAgentOptions = Omit<JobEnvironment, 'signal'>;
+export interface CompactionAgentOptions extends Omit<JobEnvironment, 'signal'> {
+  /** Default nobody hears of the jobs. */
+  readonly announcer?: Announcer;
+}
 
 const REQUEST_OPTIONS: ReadonlySet<string> = new Set(['stream', 'force', 'signal']);
 
@@ -196,18 +199,15 @@ export class CompactionAgent {
   }
 
   #tell({ plan, inputs, outputs, result }: JobReport, startedAt: number): void {
-    if (!channels.compaction.hasSubscribers) return;
-    const { readBytes, writtenBytes, recordsDropped } = result.counters;
-    const storeId = storeIdText(this.#options.storeId);
-    const duration = this.#options.clock.monotonic() - startedAt;
-    const counts = { inputs, outputs, readBytes, writtenBytes, recordsDropped };
-    channels.compaction.publish({ storeId, kind: plan.kind, ...counts, duration });
+    this.#options.announcer?.tell('compaction', () => {
+      const { readBytes, writtenBytes, recordsDropped } = result.counters;
+      const duration = this.#options.clock.monotonic() - startedAt;
+      return { kind: plan.kind, inputs, outputs, readBytes, writtenBytes, recordsDropped, duration };
+    });
   }
 
   #countFailure(error: unknown): void {
-    if (channels.error.hasSubscribers) {
-      channels.error.publish({ storeId: storeIdText(this.#options.storeId), where: 'compaction', error });
-    }
+    this.#options.announcer?.tell('error', () => ({ where: 'compaction' as const, error }));
     this.counters.failures += 1;
     if (isMillraceError(error, 'ERR_MILLRACE_LEASE_LOST')) this.counters.leasesLost += 1;
     if (isMillraceError(error, 'ERR_MILLRACE_CONFLICT')) this.counters.conflicts += 1;

@@ -3,7 +3,7 @@
  * released only when its segment is committed, so a crash at any step finds its records in one of the two.
  */
 import { assert } from '../base/assert.ts';
-import { channels, storeIdText } from '../base/channels.ts';
+import type { Announcer } from '../base/channels.ts';
 import type { Clock } from '../base/clock.ts';
 import { Signal } from '../base/signal.ts';
 import type { CommitAnswer, CommitRun, Coordinator, PublisherClaim } from '../coordinator/coordinator.ts';
@@ -56,6 +56,14 @@ export interface FlushOptions {
   /** Flushing cannot go on. */
   readonly failed: (error: MillraceError) => void;
   readonly sleep: (milliseconds: number) => Promise<void>;
+  /** Default nobody hears of the segments. */
+  readonly announcer?: Announcer;
+}
+
+/** A segment that is not committed yet, and when its job began, on the monotonic clock. */
+interface WrittenSegment {
+  readonly segment: FlushedSegment;
+  readonly startedAt: number;
 }
 
 export interface FlushCounters {
@@ -116,7 +124,7 @@ export class FlushScheduler {
     this.#hurry.notify();
   }
 
-  async #write(lane: FlushLane, slot: SealedSlot, snapshots: FlushJob['snapshots']): Promise<FlushedSegment> {
+  async #write(lane: FlushLane, slot: SealedSlot, snapshots: FlushJob['snapshots']): Promise<WrittenSegment> {
     for (let workers = 1; ; workers += 1) {
       try {
         return await this.#runJob(lane, slot, snapshots);
@@ -127,13 +135,14 @@ export class FlushScheduler {
     }
   }
 
-  async #runJob(lane: FlushLane, slot: SealedSlot, snapshots: FlushJob['snapshots']): Promise<FlushedSegment> {
+  async #runJob(lane: FlushLane, slot: SealedSlot, snapshots: FlushJob['snapshots']): Promise<WrittenSegment> {
     // Only a store that may come back is tried again, each time under a new name; a failed disk stops the engine.
     return this.#persist(async () => {
       const objectKey = await this.#takeKey();
       this.counters.running += 1;
+      const startedAt = this.#options.clock.monotonic();
       try {
-        return await this.#options.runner.flush(this.#jobFor(lane, slot, snapshots, objectKey));
+        return { segment: await this.#options.runner.flush(this.#jobFor(lane, slot, snapshots, objectKey)), startedAt };
       } catch (error) {
         await this.#giveUp(objectKey);
         throw error;
@@ -171,11 +180,11 @@ export class FlushScheduler {
     lane: FlushLane,
     slot: SealedSlot,
     snapshots: FlushJob['snapshots'],
-    first: FlushedSegment,
+    first: WrittenSegment,
   ): Promise<void> {
-    for (let segment = first; ; segment = await this.#write(lane, slot, snapshots)) {
+    for (let written = first; ; written = await this.#write(lane, slot, snapshots)) {
       try {
-        await this.#commit(lane, slot, segment);
+        await this.#commit(lane, slot, written);
         return;
       } catch (error) {
         if (!isReservationEnded(error)) throw error;
@@ -190,7 +199,7 @@ export class FlushScheduler {
     await this.#options.coordinator.abortObject(objectKey).catch(() => undefined);
   }
 
-  async #commit(from: FlushLane, slot: SealedSlot, segment: FlushedSegment): Promise<void> {
+  async #commit(from: FlushLane, slot: SealedSlot, { segment, startedAt }: WrittenSegment): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
     const { coordinator, relative } = this.#options;
     const wal = { lane: from.lane, slotSequence: slot.slotSequence, blockSequence: slot.lastBlock };
@@ -210,10 +219,10 @@ export class FlushScheduler {
     this.counters.storedBytes += bytes;
     const records = runs.reduce((sum, run) => sum + run.records, 0);
     this.counters.records += records;
-    if (channels.flush.hasSubscribers) {
-      const storeId = storeIdText(this.#options.storeId);
-      channels.flush.publish({ storeId, objectKey: key, runs: runs.length, records, bytes });
-    }
+    this.#options.announcer?.tell('flush', () => {
+      const duration = this.#options.clock.monotonic() - startedAt;
+      return { objectKey: key, runs: runs.length, records, bytes, duration };
+    });
     this.#options.committed(slot, segment, answer, from);
   }
 

@@ -4,7 +4,7 @@
  * offset.
  */
 import { required } from '../base/assert.ts';
-import { tellFailure } from '../base/channels.ts';
+import type { Announcer } from '../base/channels.ts';
 import type { Signal } from '../base/signal.ts';
 import type { CommitAnswer, Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
@@ -28,6 +28,7 @@ export interface DisklessWriterOptions {
   readonly environment: StoreEnvironment;
   readonly settings: Settings;
   readonly storeId: Uint8Array;
+  readonly announcer: Announcer;
   readonly coordinator: Coordinator;
   readonly runner: JobRunner;
   readonly objects: ObjectStoreDescriptor;
@@ -116,8 +117,9 @@ export class DisklessWriter implements StoreWriter {
   fail(error: MillraceError): void {
     this.#stopAge();
     this.trackers.discard();
+    const isFirst = this.lane.failure === undefined;
     this.lane.fail(error);
-    tellFailure(this.#options.storeId, error);
+    if (isFirst) this.#options.announcer.tell('error', () => ({ where: 'writer' as const, error }));
   }
 
   async close(): Promise<void> {
@@ -131,7 +133,7 @@ export class DisklessWriter implements StoreWriter {
   }
 
   #makeScheduler(): FlushScheduler {
-    const { environment, coordinator, runner, objects, storeId, compression } = this.#options;
+    const { environment, coordinator, runner, objects, storeId, compression, announcer } = this.#options;
     return new FlushScheduler({
       coordinator,
       runner,
@@ -148,6 +150,7 @@ export class DisklessWriter implements StoreWriter {
         this.fail(error);
       },
       sleep: (milliseconds) => environment.timers.sleep(milliseconds),
+      announcer,
     });
   }
 

@@ -4,7 +4,7 @@
  */
 import type { LaneAssignment } from '../wal/writer.ts';
 import { memoryBehind } from '../base/page-memory.ts';
-import { tellFailure } from '../base/channels.ts';
+import type { Announcer } from '../base/channels.ts';
 import type { Signal } from '../base/signal.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
@@ -30,6 +30,7 @@ import type { WalRunner } from './wal-runner.ts';
 export interface LocalWriterOptions {
   readonly settings: Settings;
   readonly storeId: Uint8Array;
+  readonly announcer: Announcer;
   readonly environment: StoreEnvironment;
   readonly walDirectory: string;
   readonly ring: SharedArrayBuffer;
@@ -92,6 +93,7 @@ export class LocalWriter implements StoreWriter {
         this.#flushFailed(error);
       },
       sleep: (milliseconds) => timers.sleep(milliseconds),
+      announcer: options.announcer,
     });
     this.lane = new Lane(
       {
@@ -164,9 +166,10 @@ export class LocalWriter implements StoreWriter {
   fail(error: MillraceError): void {
     this.#age.stop();
     this.trackers.discard();
+    const isFirst = this.lane.failure === undefined;
     this.lane.fail(error);
     this.producers.fail(error);
-    tellFailure(this.#options.storeId, error);
+    if (isFirst) this.#options.announcer.tell('error', () => ({ where: 'writer' as const, error }));
   }
 
   /**

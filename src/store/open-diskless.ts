@@ -3,6 +3,7 @@
  */
 import { resolve } from 'node:path';
 import type { BackupSource } from '../backup/backup.ts';
+import { Announcer } from '../base/channels.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import { Signal } from '../base/signal.ts';
 import type { CoordinatorComponent } from '../coordinator/component.ts';
@@ -120,8 +121,10 @@ async function assemble(parts: OpenedParts, opened: Closer[]): Promise<Store> {
   const { clock, timers } = environment;
   const { objects, cache, descriptor } = parts.objects;
   const progress = new Signal();
+  const announcer = new Announcer(storeId);
   const shared = settings.coordinator !== undefined;
-  const common = { settings, storeId, coordinator, objects, clock, timers, progress, shared, lock, backupSource };
+  const served = { storeId, announcer, coordinator, objects, clock, timers, progress };
+  const common = { ...served, settings, shared, lock, backupSource };
   const nothingRecovered = { recovery: undefined, recovered: new Map() };
   if (settings.readOnly) {
     const closePool = (): Promise<void> => Promise.resolve();
@@ -139,13 +142,15 @@ async function assemble(parts: OpenedParts, opened: Closer[]): Promise<Store> {
     environment,
     settings,
     storeId,
+    announcer,
     coordinator,
     runner: pool,
     objects: descriptor,
     compression: () => compression,
     progress,
   });
-  const compaction = makeCompactionAgent({ environment, settings, storeId, coordinator, pool, objects: descriptor });
+  const agentParts = { environment, settings, storeId, announcer, coordinator, pool };
+  const compaction = makeCompactionAgent({ ...agentParts, objects: descriptor });
   const usage = { timings, cache, pool: pool.requests };
   const working = { usage, writer, compaction, closePool: () => pool.close(), compression };
   return new Store({ ...common, ...nothingRecovered, ...working });

@@ -1,4 +1,5 @@
 /** Opens the WAL: recovers it into a ring, and changes its geometry where another one is asked for. */
+import type { Announcer } from '../base/channels.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { EmbeddedCoordinator } from '../coordinator/embedded-coordinator.ts';
 import { FlushScheduler } from '../flush/scheduler.ts';
@@ -24,6 +25,7 @@ export interface OpenedBase {
   readonly settings: Settings;
   readonly paths: StorePaths;
   readonly storeId: Uint8Array;
+  readonly announcer: Announcer;
   readonly coordinator: EmbeddedCoordinator;
   readonly pool: JobPool;
   readonly objects: ObjectStoreDescriptor;
@@ -92,7 +94,7 @@ export async function flushRecovered(
   lane: number,
   { geometry, ring, recovered }: OpenedLog,
 ): Promise<void> {
-  const { environment, coordinator, pool, objects, storeId } = base;
+  const { environment, coordinator, pool, objects, storeId, announcer } = base;
   const compression = await codecsOf(coordinator);
   const scheduler = new FlushScheduler({
     coordinator,
@@ -105,6 +107,7 @@ export async function flushRecovered(
     committed: () => undefined,
     failed: () => undefined,
     sleep: (milliseconds) => environment.timers.sleep(milliseconds),
+    announcer,
   });
   for (const slot of recovered.fillings) scheduler.add({ lane, ring, geometry }, slot, Promise.resolve());
   // Who waits is the caller of `open`, and is told.

@@ -1,7 +1,7 @@
 /** The composition root: picks implementations and opens them in the order that recovery needs. */
 import { resolve } from 'node:path';
 import { assert } from '../base/assert.ts';
-import { channels, storeIdText } from '../base/channels.ts';
+import { Announcer } from '../base/channels.ts';
 import { Signal } from '../base/signal.ts';
 import { loadChecksum } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
@@ -110,6 +110,7 @@ async function openFollower(environment: StoreEnvironment, settings: Settings, p
     return new Store({
       settings,
       storeId,
+      announcer: new Announcer(storeId),
       coordinator,
       objects,
       usage: { timings, cache, pool: {} },
@@ -153,14 +154,13 @@ async function openWritable(
     if (settings.objects !== undefined) await refuseLeftBehind(fileSystem, paths, coordinator, objects);
     const pool = environment.makePool({ rewriteThreads: settings.compaction.maxConcurrentJobs });
     opened.push(() => pool.close());
-    const base = { environment, settings, paths, storeId, coordinator, pool, objects: descriptor };
+    const announcer = new Announcer(storeId);
+    const base = { environment, settings, paths, storeId, announcer, coordinator, pool, objects: descriptor };
     // First: what they flush has to be known when the store's own lane is held against its streams.
     const lanes = known === undefined ? NO_LANES : await recoverLanes(base);
     const log = await openLog(base, known !== undefined);
-    if (channels.recovery.hasSubscribers) {
-      const { records, blocks, damages } = log.report;
-      channels.recovery.publish({ storeId: storeIdText(storeId), records, blocks, damages: damages.length });
-    }
+    const { records, blocks, damages } = log.report;
+    announcer.tell('recovery', () => ({ records, blocks, damages: damages.length }));
     // Only now: a store whose log is damaged stays as it is.
     await removeUnfinished(coordinator, objects);
     if (known === undefined) writeIdentity(fileSystem, paths.root, storeId, { wal: true });
@@ -176,7 +176,7 @@ async function assemble(
   usage: StoreUsage,
   lock: StoreLock,
 ): Promise<Store> {
-  const { environment, settings, paths, storeId, coordinator, pool } = base;
+  const { environment, settings, paths, storeId, announcer, coordinator, pool } = base;
   const { geometry, ring, recovered, watermarks } = log;
   const progress = new Signal();
   const compression = await codecsOf(coordinator);
@@ -184,6 +184,7 @@ async function assemble(
   const writer = new LocalWriter({
     settings,
     storeId,
+    announcer,
     environment,
     walDirectory: paths.wal,
     ring,
@@ -202,6 +203,7 @@ async function assemble(
   return new Store({
     settings,
     storeId,
+    announcer,
     coordinator,
     objects,
     usage,

@@ -1,5 +1,6 @@
 /** What `open` has put together and a store works with. */
 import type { BackupSource } from '../backup/backup.ts';
+import type { Announcer } from '../base/channels.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Signal } from '../base/signal.ts';
 import type { Timers } from '../base/timers.ts';
@@ -27,6 +28,7 @@ export interface StoreUsage {
 export interface StoreParts {
   readonly settings: Settings;
   readonly storeId: Uint8Array;
+  readonly announcer: Announcer;
   readonly coordinator: Coordinator;
   readonly objects: ObjectStore;
   readonly usage: StoreUsage;

@@ -1,9 +1,11 @@
 /** A store as users hold it. */
+import { EventEmitter } from 'node:events';
 import { assert } from '../base/assert.ts';
+import type { Announcer } from '../base/channels.ts';
 import { LoopShare } from '../base/loop-share.ts';
 import type { BackupOptions, BackupReport } from '../backup/backup.ts';
 import type { CompactRequest, CompactSummary } from '../compaction/agent.ts';
-import type { ObjectDescription, ObjectFilter } from '../coordinator/coordinator.ts';
+import type { Coordinator, ObjectDescription, ObjectFilter } from '../coordinator/coordinator.ts';
 import { unlessAborted } from '../errors/aborted.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { StreamDescription } from '../record/stream-config.ts';
@@ -25,6 +27,7 @@ import { metricsOf } from './metric-table.ts';
 import { type OrphanOptions, type OrphanReport, removeOrphans } from './orphans.ts';
 import { Refreshing } from './refreshing.ts';
 import { type StoreStats, statsOf } from './stats.ts';
+import { emitLater, emitMessages, type StoreEvents } from './store-events.ts';
 import { Trimming } from './trimming.ts';
 import { type VerifyOptions, verifyStore, type VerifyReport } from './verify.ts';
 import type { ProducerHandle, ProducerOptions } from './producers/handle.ts';
@@ -36,7 +39,11 @@ interface OpenStream {
   readonly stream: Stream;
 }
 
-export class Store implements AsyncDisposable {
+/**
+ * An open store; `open` makes it. Its events are `StoreEvents`. What is called after `close` is refused with
+ * `ERR_MILLRACE_CLOSED`.
+ */
+export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable {
   readonly #parts: StoreParts;
   readonly #gauge: CatalogueGauge;
   readonly #segments: SegmentAccess;
@@ -53,7 +60,9 @@ export class Store implements AsyncDisposable {
 
   /** @internal */
   constructor(parts: StoreParts) {
+    super();
     this.#parts = parts;
+    emitMessages(this, parts.announcer);
     this.#gauge = new CatalogueGauge(parts.coordinator);
     this.#gauge.start(parts.timers);
     this.#segments = new SegmentAccess(parts.objects, parts.storeId, parts.settings.cacheBytes);
@@ -269,7 +278,7 @@ export class Store implements AsyncDisposable {
     this.#refreshing?.stop();
     this.#gauge.stop();
     progress.notify();
-    await closeAll([
+    const closing = closeAll([
       // First: the others may be waiting for the flush.
       async () => writer?.close(),
       async () => this.#janitor?.stop(),
@@ -281,6 +290,7 @@ export class Store implements AsyncDisposable {
       () => objects.close(),
       async () => lock?.release(),
     ]);
+    await closing.finally(() => emitLater(this, 'close'));
   }
 
   /** Openings and deletions of one name happen one after the other: a handle must not outlive its stream unnoticed. */
@@ -446,13 +456,16 @@ export class Store implements AsyncDisposable {
 }
 
 /** Every commit may have brought more than retention keeps. */
-function trimmingOf({ coordinator, clock, shared }: StoreParts, writer: StoreWriter): Trimming {
+function trimmingOf({ announcer, coordinator, clock, shared }: StoreParts, writer: StoreWriter): Trimming {
   const trimming = new Trimming({
     coordinator,
     clock,
     hasTruncations: (streamId) => writer.lane.memtable.hasTruncations(streamId),
     flush: () => writer.flushAll(),
-    trimmed: (streamId, firstOffset) => writer.trackers.trimmed(streamId, firstOffset),
+    trimmed: async (streamId, firstOffset, moved) => {
+      await writer.trackers.trimmed(streamId, firstOffset);
+      if (moved && announcer.isHeard('trim')) await tellTrim(announcer, coordinator, streamId, firstOffset);
+    },
   });
   // Looking after all streams at each commit of each process is too much: there the janitors do.
   if (shared) return trimming;
@@ -461,4 +474,16 @@ function trimmingOf({ coordinator, clock, shared }: StoreParts, writer: StoreWri
     trimming.enforce().catch(() => undefined);
   };
   return trimming;
+}
+
+/** Whatever becomes of it, the log start has moved. A stream that was deleted meanwhile has no name any more. */
+async function tellTrim(
+  announcer: Announcer,
+  coordinator: Coordinator,
+  streamId: number,
+  firstOffset: number,
+): Promise<void> {
+  const streams = await coordinator.streams().catch(() => []);
+  const stream = streams.find((known) => known.streamId === streamId)?.name;
+  if (stream !== undefined) announcer.tell('trim', () => ({ stream, firstOffset }));
 }

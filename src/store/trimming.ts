@@ -16,8 +16,8 @@ export interface TrimmingHost {
   readonly hasTruncations: (streamId?: number) => boolean;
   /** Moves everything appended so far into segments. */
   readonly flush: () => Promise<void>;
-  /** The log of the stream starts at `firstOffset` now. */
-  readonly trimmed: (streamId: number, firstOffset: number) => Promise<void>;
+  /** The log of the stream starts at `firstOffset` now, and not before unless `moved`. */
+  readonly trimmed: (streamId: number, firstOffset: number, moved: boolean) => Promise<void>;
 }
 
 /** The coordinator's time may be ahead of the wall clock by this much without the clock having gone back. */
@@ -44,10 +44,10 @@ export class Trimming {
   trim(streamId: number, beforeOffset: number): Promise<void> {
     const { coordinator, flush, hasTruncations, trimmed } = this.#host;
     return this.#turns.take(async () => {
-      const { nextOffset } = await coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
-      if (beforeOffset > nextOffset || hasTruncations(streamId)) await flush();
+      const before = await coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
+      if (beforeOffset > before.nextOffset || hasTruncations(streamId)) await flush();
       const { firstOffset } = await coordinator.trim(streamId, beforeOffset);
-      await trimmed(streamId, firstOffset);
+      await trimmed(streamId, firstOffset, firstOffset > before.firstOffset);
     });
   }
 
@@ -64,7 +64,7 @@ export class Trimming {
     for (;;) {
       const enforcement = this.#host.coordinator.enforceRetention(target);
       const { streams, more } = await unlessGone(enforcement, { streams: [], more: false });
-      for (const { streamId, firstOffset } of streams) await this.#host.trimmed(streamId, firstOffset);
+      for (const { streamId, firstOffset } of streams) await this.#host.trimmed(streamId, firstOffset, true);
       // Nothing trimmed and more to do: what is left cannot go yet.
       if (!more || streams.length === 0) return;
     }

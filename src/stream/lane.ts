@@ -4,7 +4,7 @@
  * full.
  */
 import { alignUp } from '../base/bytes.ts';
-import { channels, storeIdText } from '../base/channels.ts';
+import { Announcer } from '../base/channels.ts';
 import type { Clock } from '../base/clock.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { BLOCK_BYTES_TARGET, MIB } from '../limits/limits.ts';
@@ -115,6 +115,7 @@ export class Lane {
     this.#options = options;
     this.#observer = observer;
     this.memtable = new Memtable(options.ring, options.geometry);
+    const announcer = new Announcer(options.identity.storeId);
     this.producer = new RingProducer(
       options.ring,
       options.geometry,
@@ -130,10 +131,7 @@ export class Lane {
           this.#closedEnd = logEnd;
           this.#now = this.#options.clock.now();
           this.#durability.closed(nextBlock, logEnd);
-          if (channels.append.hasSubscribers) {
-            const storeId = storeIdText(options.identity.storeId);
-            channels.append.publish({ storeId, blockSequence: nextBlock - 1 });
-          }
+          announcer.tell('append', () => ({ blockSequence: nextBlock - 1 }));
         },
         sealed: (slot) => {
           observer.sealed(slot);
