@@ -8,11 +8,12 @@ import { loadChecksum } from '../src/codec/checksum.ts';
 import { type RewriteEnvironment, runRewriteJob } from '../src/compaction/rewrite.ts';
 import type { RewriteJob, RewriteResult } from '../src/compaction/rewrite-job.ts';
 import { packError } from '../src/errors/millrace-error.ts';
-import { type FlushedSegment, type FlushJob, runFlushJob } from '../src/flush/flush-job.ts';
+import { type FlushJob, runFlushJob } from '../src/flush/flush-job.ts';
 import { MeteredObjectStore } from '../src/object/metered-object-store.ts';
 import type { ObjectStoreDescriptor } from '../src/object/object-store.ts';
 import { openDescriptor } from '../src/object/open-descriptor.ts';
 import { NO_REQUESTS, type RequestTally, tallyBetween } from '../src/object/request-tally.ts';
+import { packSegment, type PackedSegment } from '../src/flush/segment-message.ts';
 import type { JobAnswer } from '../src/flush/job-runner.ts';
 import type { CopiedSegment } from '../src/segment/copy.ts';
 
@@ -27,7 +28,7 @@ yieldToForeground();
 await loadChecksum();
 
 type Job = FlushJob | RewriteJob | CopyJob;
-type Result = FlushedSegment | RewriteResult | CopiedSegment;
+type Result = PackedSegment | RewriteResult | CopiedSegment;
 
 /** Runs one job. Errors come back as data: a class does not survive the thread. */
 export async function run(job: Job): Promise<JobAnswer<Result>> {
@@ -43,7 +44,7 @@ export async function run(job: Job): Promise<JobAnswer<Result>> {
 async function runJob(job: Job): Promise<Result> {
   if (job.type === 'copy') return runCopyJob(job, await storeOf(job.from), await storeOf(job.to));
   const objects = await storeOf(job.objects);
-  return job.type === 'flush' ? runFlushJob(job, objects) : runRewriteJob(job, objects, environment);
+  return job.type === 'flush' ? packSegment(await runFlushJob(job, objects)) : runRewriteJob(job, objects, environment);
 }
 
 function storeOf(descriptor: ObjectStoreDescriptor): Promise<MeteredObjectStore> {

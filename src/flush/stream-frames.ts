@@ -46,7 +46,8 @@ export function settleFrames(view: DataView, positions: readonly number[]): Sett
     const header = readFrameHeader(view, at);
     nextOffset = header.firstOffset + header.offsetSpan;
     epoch = header.epoch;
-    tracking.push(...trackingIn(view, at, header));
+    const told = trackingIn(view, at, header);
+    if (told.length > 0) tracking.push(...told);
     if (header.kind === FRAME_KIND.truncation) {
       const deepest = Math.min(nextOffset, truncation?.nextOffset ?? nextOffset);
       if (truncate(frames, nextOffset)) truncation = { nextOffset: deepest, epoch };

@@ -34,6 +34,7 @@ export type TrackingEntry =
   | { readonly type: typeof TRACKING_ENTRY.publisherRemoved; readonly reference: string }
   | { readonly type: typeof TRACKING_ENTRY.cut; readonly offset: number };
 
+const NO_BYTES = new Uint8Array(0);
 const ENTRY_HEADER_BYTES = 2;
 const VALUE_BYTES = 8;
 
@@ -60,6 +61,7 @@ function valueBytes(type: number): number {
 
 /** Encodes entries, in order. References were checked before. */
 export function encodeTracking(entries: readonly TrackingEntry[]): Uint8Array {
+  if (entries.length === 0) return NO_BYTES;
   const bytes = Buffer.alloc(trackingBytes(entries));
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   let at = 0;

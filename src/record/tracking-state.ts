@@ -95,7 +95,9 @@ export class TrackingState {
  * The same in fewer words: only the last entry for each reference, and in front of them the lowest cut. What is left of
  * the entries that came before a cut lies below it, so that the cut may come first.
  */
-export function coalesce(entries: Iterable<TrackingEntry>): TrackingEntry[] {
+export function coalesce(entries: readonly TrackingEntry[]): TrackingEntry[] {
+  // Most streams of a flush track nothing: two maps for each of thousands are worth saving.
+  if (entries.length === 0) return [];
   let cut = Infinity;
   const consumers = new Map<string, TrackingEntry>();
   const publishers = new Map<string, TrackingEntry>();

@@ -66,6 +66,7 @@ export interface WrittenSegment {
   readonly bytes: number;
   /** The footer's checksum. It covers every chunk's checksum, and so the whole segment. */
   readonly checksum: bigint;
+  /** Made when asked for: a flush knows its runs. */
   readonly runs: readonly FooterRun[];
 }
 
@@ -218,7 +219,14 @@ export class SegmentWriter {
     const bytes = await this.#sink.commit();
     assert(bytes === this.#output.position, 'the object store kept what it was given');
     this.#state = 'ended';
-    return { bytes, checksum, runs: [...this.#footer.listRuns()] };
+    const written = this.#footer;
+    return {
+      bytes,
+      checksum,
+      get runs(): readonly FooterRun[] {
+        return [...written.listRuns()];
+      },
+    };
   }
 
   /** Leaves nothing behind. Allowed at any time; never rejects. */

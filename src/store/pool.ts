@@ -5,6 +5,7 @@ import { MillraceError, unpackError } from '../errors/millrace-error.ts';
 import type { CopyJob, CopyRunner } from '../backup/copy-job.ts';
 import type { CompactionRunner, RewriteJob, RewriteResult } from '../compaction/rewrite-job.ts';
 import type { FlushedSegment, FlushJob } from '../flush/flush-job.ts';
+import { type PackedSegment, unpackSegment } from '../flush/segment-message.ts';
 import type { JobAnswer, JobRunner } from '../flush/job-runner.ts';
 import { RequestCounts } from '../object/request-tally.ts';
 import type { CopiedSegment } from '../segment/copy.ts';
@@ -29,8 +30,8 @@ export class WorkerPool implements JobRunner, CompactionRunner {
     this.#rewrites = startPool(rewriteThreads, 1);
   }
 
-  flush(job: FlushJob): Promise<FlushedSegment> {
-    return this.#run(this.#flushes, job, 'flush');
+  async flush(job: FlushJob): Promise<FlushedSegment> {
+    return unpackSegment(await this.#run<PackedSegment>(this.#flushes, job, 'flush'));
   }
 
   rewrite(job: RewriteJob): Promise<RewriteResult> {
