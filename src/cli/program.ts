@@ -1,6 +1,6 @@
 /** All commands under one name. */
 import { Command } from 'commander';
-import { packageVersion } from './version.ts';
+import { packageVersion } from '../base/package-version.ts';
 
 const DETAILS = `
 Exit codes: 0 ok, 1 failed or damage found, 2 wrong usage.

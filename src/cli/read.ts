@@ -1,6 +1,7 @@
 /** `millrace read`: records on standard output. */
 import { Command } from 'commander';
 import { isMillraceError } from '../errors/millrace-error.ts';
+import { jsonLinesOf, valueLinesOf } from '../lines/record-lines.ts';
 import type { Store } from '../store/store.ts';
 import type { ReadFrom, ReadOptions } from '../stream/read-options.ts';
 import { parseDirectory, parseFrom, parseLimit, parseStreamName } from './arguments.ts';
@@ -8,7 +9,6 @@ import { examples } from './help.ts';
 import { interruptible } from './interruption.ts';
 import { note, print } from './output.ts';
 import { objectsOption, openPlace } from './place.ts';
-import { jsonLinesOf, valueLinesOf } from './record-lines.ts';
 import { unflushedNote } from './unflushed-note.ts';
 
 interface ReadCommandOptions {

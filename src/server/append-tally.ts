@@ -1,8 +1,8 @@
 /** Appends batches of one request, as a publisher or not, and keeps account of where the records went. */
-import type { AppendTarget } from '../cli/bounded-appender.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
-import type { PublishedInput, Publisher } from '../stream/publisher.ts';
+import type { AppendTarget } from '../lines/bounded-appender.ts';
 import { isBareValue, type RecordInput } from '../record/record-input.ts';
+import type { PublishedInput, Publisher } from '../stream/publisher.ts';
 import type { Stream } from '../stream/stream.ts';
 
 /** Records with consecutive offsets. */

@@ -1,8 +1,9 @@
 /** `POST /v1/streams/{stream}/records`: many records as lines, or one as it is. Answered when all of it is durable. */
-import { BoundedAppender } from '../cli/bounded-appender.ts';
-import { LineSplitter } from '../cli/line-splitter.ts';
 import { MillraceError, isMillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
+import { BoundedAppender } from '../lines/bounded-appender.ts';
+import { lineReader } from '../lines/line-reader.ts';
+import { LineSplitter } from '../lines/line-splitter.ts';
 import type { RecordInput } from '../record/record-input.ts';
 import type { AppendOptions } from '../record/record-input.ts';
 import type { Stream } from '../stream/stream.ts';
@@ -12,7 +13,6 @@ import { streamOf } from './context.ts';
 import type { Exchange } from './exchange.ts';
 import { badRequest, PROBLEM_MEDIA_TYPE, problemOf } from './problem.ts';
 import { decoded } from './router.ts';
-import { lineReader } from './record-lines.ts';
 
 const LINES: ReadonlySet<string> = new Set(['application/x-ndjson', 'application/jsonl', 'application/ndjson']);
 const SINGLE: ReadonlySet<string> = new Set(['application/octet-stream', 'text/plain', 'application/json']);

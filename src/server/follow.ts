@@ -1,6 +1,6 @@
 /** `GET /v1/streams/{stream}/follow`: records as server-sent events, each with its offset as the event's id. */
-import { jsonRecordOf } from '../cli/record-lines.ts';
 import { isMillraceError } from '../errors/millrace-error.ts';
+import { jsonRecordOf } from '../lines/record-lines.ts';
 import type { RecordBatch } from '../record/record-batch.ts';
 import type { ReadOptions } from '../stream/read-options.ts';
 import type { Stream } from '../stream/stream.ts';

@@ -1,5 +1,5 @@
 /** `GET /v1/overview`: what the dashboard shows of the store as a whole. */
-import { packageVersion } from '../cli/version.ts';
+import { packageVersion } from '../base/package-version.ts';
 import type { Exchange } from './exchange.ts';
 
 /** `since`: samples behind this sequence. */

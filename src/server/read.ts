@@ -1,13 +1,13 @@
 /** Reads of a stream's records: a range as lines, and one as it is. */
 import { isUtf8 } from 'node:buffer';
-import { jsonLinesOf } from '../cli/record-lines.ts';
 import { KIB } from '../limits/limits.ts';
+import { jsonLinesOf } from '../lines/record-lines.ts';
 import type { RecordBatch } from '../record/record-batch.ts';
 import type { ReadFrom, ReadOptions } from '../stream/read-options.ts';
 import { streamOf } from './context.ts';
 import type { Exchange } from './exchange.ts';
-import { badRequest } from './problem.ts';
 import { previewLinesOf } from './preview-lines.ts';
+import { badRequest } from './problem.ts';
 
 export const LINES_MEDIA_TYPE = 'application/x-ndjson';
 /** Records of an answer unless the request says otherwise. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { LineSplitter } from '../../src/cli/line-splitter.ts';
+import { LineSplitter } from '../../src/lines/line-splitter.ts';
 
 function split(chunks: readonly Buffer[], maxLineBytes = Infinity): string[] {
   const splitter = new LineSplitter(maxLineBytes);

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** From `dist/src/cli` to the root of the package. */
+/** From `dist/src/base` to the root of the package. */
 const MANIFEST: string = join(import.meta.dirname, '..', '..', '..', 'package.json');
 
 export function packageVersion(): string {

@@ -3,9 +3,9 @@
  * they are.
  */
 import { isUtf8 } from 'node:buffer';
-import { keyedRecord } from '../cli/keyed-record.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { RecordInput } from '../record/record-input.ts';
+import { keyedRecord } from './keyed-record.ts';
 
 /** What a line is. */
 export type LineFormat =
