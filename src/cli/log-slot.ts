@@ -2,6 +2,7 @@
 import { basename } from 'node:path';
 import { bytesEqual, viewOf } from '../base/bytes.ts';
 import type { FileHandle, FileSystem } from '../base/file-system.ts';
+import { readFileAtSync } from '../base/whole-file.ts';
 import { xxh64 } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
@@ -41,12 +42,7 @@ const PROBLEMS: Readonly<Record<Exclude<FileDecision, 'use'>, string>> = {
 export function mayHoldUnflushed(fileSystem: FileSystem, path: string, flushed: number): boolean {
   if (fileSystem.statSync(path)?.kind !== 'file') return false;
   const header = new Uint8Array(BLOCK_HEADER_BYTES);
-  const file = fileSystem.openSync(path, { access: 'read' });
-  try {
-    if (file.readSync(header, 0, header.length, FIRST_BLOCK_POSITION) !== header.length) return false;
-  } finally {
-    file.closeSync();
-  }
+  if (readFileAtSync(fileSystem, path, header, FIRST_BLOCK_POSITION) !== header.length) return false;
   const { magic, slotSequence } = readBlockHeader(viewOf(header), 0);
   return magic === BLOCK_MAGIC && slotSequence > flushed;
 }

@@ -2,11 +2,10 @@
  * What an object key may look like. Every implementation checks keys before it uses them as a path or in a request:
  * a key never leaves the store's root and never collides with a temporary file.
  */
+import { TEMPORARY_SUFFIX } from '../base/whole-file.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 
 export const KEY_CHARACTERS_MAX = 200;
-/** Marks a file that is not an object yet. No key ends so. */
-export const TEMPORARY_SUFFIX = '.tmp';
 
 const KEY_PATTERN = /^[0-9a-z/.-]{1,200}$/;
 const FORBIDDEN_SEGMENTS: ReadonlySet<string> = new Set(['', '.', '..']);

@@ -2,6 +2,7 @@
 import { dirname, join, resolve, sep } from 'node:path';
 import type { FileSystem } from '../base/file-system.ts';
 import { isSystemError } from '../base/node-file-system.ts';
+import { TEMPORARY_SUFFIX } from '../base/whole-file.ts';
 import { CURRENT_NAME } from '../coordinator/manifest/format.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { readIdentity, STORE_FILE } from './identity.ts';
@@ -49,7 +50,7 @@ export function undoBirth(fileSystem: FileSystem, paths: StorePaths): void {
       clearFolder(fileSystem, folder);
       fileSystem.removeDirectorySync(folder);
     }
-    for (const name of [`${STORE_FILE}.tmp`, LOCK_FILE]) fileSystem.removeSync(join(paths.root, name));
+    for (const name of [STORE_FILE + TEMPORARY_SUFFIX, LOCK_FILE]) fileSystem.removeSync(join(paths.root, name));
   } catch {
     // What stays is an unfinished birth, which the next `open` clears.
   }

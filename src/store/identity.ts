@@ -12,6 +12,7 @@
 import { join } from 'node:path';
 import type { FileSystem } from '../base/file-system.ts';
 import { viewOf } from '../base/bytes.ts';
+import { readFileAtSync, replaceFileSync } from '../base/whole-file.ts';
 import { xxh64 } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
@@ -44,13 +45,7 @@ function readStoreFile(fileSystem: FileSystem, directory: string): Uint8Array | 
   const path = join(directory, STORE_FILE);
   if (!hasIdentity(fileSystem, directory)) return undefined;
   const bytes = new Uint8Array(STORE_BYTES);
-  const file = fileSystem.openSync(path, { access: 'read' });
-  let count: number;
-  try {
-    count = file.readSync(bytes, 0, STORE_BYTES, 0);
-  } finally {
-    file.closeSync();
-  }
+  const count = readFileAtSync(fileSystem, path, bytes);
   const view = viewOf(bytes);
   const intact =
     count === STORE_BYTES &&
@@ -86,22 +81,5 @@ export function writeIdentity(
   if (!wal) view.setUint16(LOG_AT, NO_LOG, true);
   bytes.set(storeId, 8);
   view.setBigUint64(CHECKED_BYTES, xxh64(bytes.subarray(0, CHECKED_BYTES)), true);
-  const path = join(directory, STORE_FILE);
-  const temporary = `${path}.tmp`;
-  fileSystem.removeSync(temporary);
-  const file = fileSystem.openSync(temporary, { access: 'create' });
-  try {
-    const written = file.writeSync(bytes, 0, STORE_BYTES, 0);
-    if (written !== STORE_BYTES) {
-      throw new MillraceError(
-        'ERR_MILLRACE_DISK_FULL',
-        `${temporary}: wrote ${written} of ${STORE_BYTES} bytes: make room`,
-      );
-    }
-    file.syncSync();
-  } finally {
-    file.closeSync();
-  }
-  fileSystem.renameSync(temporary, path);
-  fileSystem.syncDirectorySync(directory);
+  replaceFileSync(fileSystem, join(directory, STORE_FILE), bytes);
 }

@@ -246,8 +246,9 @@ export class LocalWriter implements StoreWriter {
   #markLane(lane: number, start: LaneStart, flushed: LaneStart): void {
     const { environment, walDirectory, storeId } = this.#options;
     if (flushed.blockSequence !== start.blockSequence - 1) return;
+    const place = { fileSystem: environment.fileSystem, directory: walDirectory, storeId, lane };
     try {
-      writeCleanMark(environment.fileSystem, walDirectory, storeId, lane, { start, flushed });
+      writeCleanMark(place, { start, flushed });
     } catch {
       // All of the log is in segments: without the mark the next opening reads the slot files in vain, no more.
     }

@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import type { FileSystem } from '../base/file-system.ts';
 import { PAGE_BYTES } from '../base/bytes.ts';
+import { readFileAtSync, TEMPORARY_SUFFIX } from '../base/whole-file.ts';
 import { openEmbeddedCoordinator } from '../coordinator/embedded-coordinator.ts';
 import {
   BLOCK_FIELD,
@@ -15,7 +16,6 @@ import {
 } from '../coordinator/manifest/format.ts';
 import { EMPTY_LOG_BYTES } from '../coordinator/manifest/manifest.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
-import { TEMPORARY_SUFFIX } from '../object/object-key.ts';
 import { FIRST_BLOCK_POSITION } from '../ring/geometry.ts';
 import { parseSlotFileName } from '../wal/slot-files.ts';
 import { hasIdentity, STORE_FILE } from './identity.ts';
@@ -63,7 +63,7 @@ function writtenSlot(fileSystem: FileSystem, folder: string): string | undefined
   for (const name of fileSystem.listSync(folder)) {
     const path = join(folder, name);
     if (parseSlotFileName(name) === undefined || fileSystem.statSync(path)?.kind !== 'file') continue;
-    const count = readAt(fileSystem, path, page, FIRST_BLOCK_POSITION);
+    const count = readFileAtSync(fileSystem, path, page, FIRST_BLOCK_POSITION);
     if (page.subarray(0, count).some((byte) => byte !== 0)) return path;
   }
   return undefined;
@@ -74,7 +74,7 @@ async function manifestInUse(fileSystem: FileSystem, directory: string): Promise
   const path = join(directory, CURRENT_NAME);
   if (fileSystem.statSync(path) === undefined) return manifestWithoutCurrent(fileSystem, directory);
   const head = new Uint8Array(BLOCK_HEADER_BYTES);
-  readAt(fileSystem, path, head, 0);
+  readFileAtSync(fileSystem, path, head);
   const storeId = head.slice(BLOCK_FIELD.storeId, BLOCK_FIELD.storeId + STORE_ID_BYTES);
   try {
     const coordinator = await openEmbeddedCoordinator({ fileSystem, directory, storeId, readOnly: true });
@@ -96,13 +96,4 @@ function manifestWithoutCurrent(fileSystem: FileSystem, directory: string): stri
     if (parsed.fileNumber > 1 || (parsed.kind === 'log' && size > BIRTH_LOG_BYTES_MAX)) return path;
   }
   return undefined;
-}
-
-function readAt(fileSystem: FileSystem, path: string, target: Uint8Array, position: number): number {
-  const file = fileSystem.openSync(path, { access: 'read' });
-  try {
-    return file.readSync(target, 0, target.length, position);
-  } finally {
-    file.closeSync();
-  }
 }

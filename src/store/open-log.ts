@@ -55,7 +55,7 @@ export async function openLog(base: OpenedBase, born: boolean): Promise<OpenedLo
   const geometry = chooseGeometry(settings, existing);
   recordBytesMax(settings, geometry);
   if (existing === undefined && (!born || settings.salvage)) {
-    await createSlotFiles(fileSystem, paths.wal, storeId, LANE, geometry);
+    await createSlotFiles({ fileSystem, directory: paths.wal, storeId, lane: LANE }, geometry);
   }
   const log = await recoverLog(base, LANE, existing ?? geometry);
   if (existing === undefined || sameGeometry(existing, geometry)) return log;
@@ -67,15 +67,13 @@ export async function openLog(base: OpenedBase, born: boolean): Promise<OpenedLo
 export async function recoverLog(base: OpenedBase, lane: number, geometry: RingGeometry): Promise<OpenedLog> {
   const { environment, settings, paths, storeId, coordinator } = base;
   const { fileSystem } = environment;
+  const place = { fileSystem, directory: paths.wal, storeId, lane };
   const ring = environment.allocateRing(geometry);
   const stored = await positionsOf(coordinator);
   const flushed = (await coordinator.flushedSlots()).find((slot) => slot.lane === lane) ?? NOTHING_FLUSHED;
-  const clean = takeCleanMark(fileSystem, paths.wal, storeId, lane, flushed)?.start;
+  const clean = takeCleanMark(place, flushed)?.start;
   const recovered = await recoverLane({
-    fileSystem,
-    directory: paths.wal,
-    storeId,
-    lane,
+    ...place,
     geometry,
     ring,
     flushed,

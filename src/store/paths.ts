@@ -1,5 +1,6 @@
 /** The only place that knows what lies where in a store's directory. */
 import { join } from 'node:path';
+import { TEMPORARY_SUFFIX } from '../base/whole-file.ts';
 import { LOCK_FILE, LOCK_GUARD, LOCK_SOCKET } from './lock.ts';
 import { STORE_FILE } from './identity.ts';
 
@@ -31,7 +32,7 @@ export const RESTORE_MARK = 'RESTORING';
 /** Names that a store, or its unfinished birth, may have in its directory. */
 export const STORE_NAMES: ReadonlySet<string> = new Set([
   STORE_FILE,
-  `${STORE_FILE}.tmp`,
+  STORE_FILE + TEMPORARY_SUFFIX,
   LOCK_FILE,
   LOCK_SOCKET,
   LOCK_GUARD,

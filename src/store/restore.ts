@@ -11,13 +11,13 @@ import { type BackupHead, SEGMENT_PREFIX } from '../backup/format.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import { NodeFileSystem } from '../base/node-file-system.ts';
 import { systemRandom } from '../base/random.ts';
+import { readFileAtSync, writeWholeSync } from '../base/whole-file.ts';
 import { loadChecksum } from '../codec/checksum.ts';
 import { factsOf, writeManifestOf } from '../coordinator/manifest/image.ts';
 import type { State } from '../coordinator/state/state.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { describeDirectory } from '../object/directory-component.ts';
-import { shortWrite } from '../errors/write-failure.ts';
 import type { ObjectStore, ObjectStoreComponent } from '../object/object-store.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
 import { SegmentReader } from '../segment/reader.ts';
@@ -140,7 +140,7 @@ async function fill(filling: Filling): Promise<void> {
   const checksums = await copyObjects(filling);
   await writeManifestOf(state, { fileSystem, directory: paths.manifest, storeId }, checksums);
   if (head.wal === undefined) fileSystem.removeDirectorySync(paths.wal);
-  else await createSlotFiles(fileSystem, paths.wal, storeId, LANE, head.wal);
+  else await createSlotFiles({ fileSystem, directory: paths.wal, storeId, lane: LANE }, head.wal);
   writeIdentity(fileSystem, paths.root, storeId, { wal: head.wal !== undefined });
 }
 
@@ -208,12 +208,7 @@ function findMark(fileSystem: FileSystem, paths: StorePaths): Uint8Array | undef
   }
   if (!begun) return undefined;
   const storeId = new Uint8Array(STORE_ID_BYTES);
-  const file = fileSystem.openSync(markPath(paths), { access: 'read' });
-  try {
-    return file.readSync(storeId, 0, STORE_ID_BYTES, 0) === STORE_ID_BYTES ? storeId : undefined;
-  } finally {
-    file.closeSync();
-  }
+  return readFileAtSync(fileSystem, markPath(paths), storeId) === STORE_ID_BYTES ? storeId : undefined;
 }
 
 function writeMark(fileSystem: FileSystem, paths: StorePaths, storeId: Uint8Array): void {
@@ -221,8 +216,7 @@ function writeMark(fileSystem: FileSystem, paths: StorePaths, storeId: Uint8Arra
   fileSystem.removeSync(path);
   const file = fileSystem.openSync(path, { access: 'create' });
   try {
-    const written = file.writeSync(storeId, 0, storeId.length, 0);
-    if (written !== storeId.length) throw shortWrite(path, written, storeId.length, 0);
+    writeWholeSync(file, storeId, 0);
     file.syncSync();
   } finally {
     file.closeSync();

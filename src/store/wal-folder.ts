@@ -19,7 +19,7 @@ export async function replaceWalFolder(
 ): Promise<void> {
   removeFolder(fileSystem, paths.walNew);
   fileSystem.makeDirectorySync(paths.walNew);
-  await createSlotFiles(fileSystem, paths.walNew, storeId, lane, geometry);
+  await createSlotFiles({ fileSystem, directory: paths.walNew, storeId, lane }, geometry);
   fileSystem.syncDirectorySync(paths.walNew);
   fileSystem.renameSync(paths.wal, paths.walOld);
   fileSystem.syncDirectorySync(paths.root);

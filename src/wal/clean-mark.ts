@@ -15,11 +15,11 @@
 import { join } from 'node:path';
 import { assert } from '../base/assert.ts';
 import { bytesEqual, readUint64, viewOf, writeUint64 } from '../base/bytes.ts';
-import type { FileSystem } from '../base/file-system.ts';
+import { readFileAtSync, replaceFileSync } from '../base/whole-file.ts';
 import { xxh64 } from '../codec/checksum.ts';
-import { shortWrite } from '../errors/write-failure.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
 import type { LaneStart } from '../ring/producer.ts';
+import type { LanePlace } from './slot-files.ts';
 
 export const CLEAN_MAGIC = 0x4c43524d;
 export const CLEAN_VERSION = 1;
@@ -38,13 +38,7 @@ export function cleanMarkName(lane: number): string {
 }
 
 /** Writes the mark whole and durably. Nothing may be written to the lane's log afterwards. */
-export function writeCleanMark(
-  fileSystem: FileSystem,
-  directory: string,
-  storeId: Uint8Array,
-  lane: number,
-  mark: CleanMark,
-): void {
+export function writeCleanMark({ fileSystem, directory, storeId, lane }: LanePlace, mark: CleanMark): void {
   const bytes = new Uint8Array(CLEAN_BYTES);
   const view = viewOf(bytes);
   view.setUint32(0, CLEAN_MAGIC, true);
@@ -54,42 +48,19 @@ export function writeCleanMark(
   writeSequences(view, START, mark.start);
   writeSequences(view, FLUSHED, mark.flushed);
   view.setBigUint64(CHECKED_BYTES, xxh64(bytes.subarray(0, CHECKED_BYTES)), true);
-  const path = join(directory, cleanMarkName(lane));
-  const temporary = `${path}.tmp`;
-  fileSystem.removeSync(temporary);
-  const file = fileSystem.openSync(temporary, { access: 'create' });
-  try {
-    const written = file.writeSync(bytes, 0, CLEAN_BYTES, 0);
-    if (written !== CLEAN_BYTES) throw shortWrite(temporary, written, CLEAN_BYTES, 0);
-    file.syncSync();
-  } finally {
-    file.closeSync();
-  }
-  fileSystem.renameSync(temporary, path);
-  fileSystem.syncDirectorySync(directory);
+  replaceFileSync(fileSystem, join(directory, cleanMarkName(lane)), bytes);
 }
 
 /**
  * The mark; `undefined` when there is none that holds. A mark that is damaged or of another time only costs the reading
  * that it would have saved.
  */
-export function readCleanMark(
-  fileSystem: FileSystem,
-  directory: string,
-  storeId: Uint8Array,
-  lane: number,
-  flushed: LaneStart,
-): CleanMark | undefined {
+export function readCleanMark(place: LanePlace, flushed: LaneStart): CleanMark | undefined {
+  const { fileSystem, directory, storeId, lane } = place;
   const path = join(directory, cleanMarkName(lane));
   if (fileSystem.statSync(path) === undefined) return undefined;
   const bytes = new Uint8Array(CLEAN_BYTES);
-  const file = fileSystem.openSync(path, { access: 'read' });
-  let count: number;
-  try {
-    count = file.readSync(bytes, 0, CLEAN_BYTES, 0);
-  } finally {
-    file.closeSync();
-  }
+  const count = readFileAtSync(fileSystem, path, bytes);
   const view = viewOf(bytes);
   const mark = parseCleanMark(view);
   const holds =
@@ -106,16 +77,11 @@ export function readCleanMark(
 }
 
 /** Takes the mark away, durably, and returns it as `readCleanMark` does. */
-export function takeCleanMark(
-  fileSystem: FileSystem,
-  directory: string,
-  storeId: Uint8Array,
-  lane: number,
-  flushed: LaneStart,
-): CleanMark | undefined {
+export function takeCleanMark(place: LanePlace, flushed: LaneStart): CleanMark | undefined {
+  const { fileSystem, directory, lane } = place;
   const path = join(directory, cleanMarkName(lane));
   if (fileSystem.statSync(path) === undefined) return undefined;
-  const mark = readCleanMark(fileSystem, directory, storeId, lane, flushed);
+  const mark = readCleanMark(place, flushed);
   fileSystem.removeSync(path);
   // Until the removal is durable, a power loss could bring the mark back in front of a log with records.
   fileSystem.syncDirectorySync(directory);

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path';
 import { bytesEqual, PAGE_BYTES } from '../base/bytes.ts';
-import type { FileHandle, FileSystem } from '../base/file-system.ts';
+import type { FileHandle } from '../base/file-system.ts';
 import { xxh64 } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
@@ -18,18 +18,14 @@ import { type Damage, fillingsOf, type LogWalk, walkLog } from './log-walk.ts';
 import { decide, FILE_TABLE, type FileFacts } from './recovery-table.ts';
 import { type LostRange, type LostTruncation, Salvage, type SalvagedFrame } from './salvage.ts';
 import { findBlocks, type FoundBlock } from './scan.ts';
-import { slotFileName } from './slot-files.ts';
+import { type LanePlace, slotFileName } from './slot-files.ts';
 import { readSlotHeader, SLOT_CHECKED_BYTES, SLOT_MAGIC, SLOT_VERSION, writeSlotHeader } from './slot-format.ts';
 
 const READ_BYTES: number = 8 * MIB;
 /** So many power losses in a row may tear the first write of a filling; a header further away is damaged itself. */
 const TORN_FILLINGS_MAX: number = 2 ** 20;
 
-export interface RecoveryInput {
-  readonly fileSystem: FileSystem;
-  readonly directory: string;
-  readonly storeId: Uint8Array;
-  readonly lane: number;
+export interface RecoveryInput extends LanePlace {
   readonly geometry: RingGeometry;
   readonly ring: SharedArrayBuffer;
   /** The last filling that the coordinator has as segments; -1 and -1 when there is none. */

@@ -4,6 +4,7 @@ import { PAGE_BYTES, viewOf } from '../base/bytes.ts';
 import type { FileHandle, FileSystem } from '../base/file-system.ts';
 import { isSystemError } from '../base/node-file-system.ts';
 import { allocatePages } from '../base/page-memory.ts';
+import { readFileAtSync, TEMPORARY_SUFFIX, replaceFile, writeWhole } from '../base/whole-file.ts';
 import { xxh64 } from '../codec/checksum.ts';
 import { shortWrite, writeFailure } from '../errors/write-failure.ts';
 import { MIB } from '../limits/limits.ts';
@@ -11,8 +12,16 @@ import { geometryProblem, type RingGeometry, slotBase } from '../ring/geometry.t
 import { readSlotHeader, SLOT_CHECKED_BYTES, SLOT_MAGIC, writeSlotHeader } from './slot-format.ts';
 
 const NAME = /^lane-(\d{3})-slot-(\d{3})\.wal$/;
-const TEMPORARY_SUFFIX = '.tmp';
 const BIRTH_WRITE_BYTES: number = 4 * MIB;
+
+/** Where the log of a lane lies, and whose it is. */
+export interface LanePlace {
+  readonly fileSystem: FileSystem;
+  /** Absolute path of the folder with the slot files. */
+  readonly directory: string;
+  readonly storeId: Uint8Array;
+  readonly lane: number;
+}
 
 export interface SlotFileName {
   readonly lane: number;
@@ -38,12 +47,7 @@ export function existingGeometry(fileSystem: FileSystem, directory: string, lane
     const path = join(directory, name);
     if (parseSlotFileName(name)?.lane !== lane || fileSystem.statSync(path)?.kind !== 'file') continue;
     const page = new Uint8Array(PAGE_BYTES);
-    const file = fileSystem.openSync(path, { access: 'read' });
-    try {
-      if (file.readSync(page, 0, PAGE_BYTES, 0) !== PAGE_BYTES) continue;
-    } finally {
-      file.closeSync();
-    }
+    if (readFileAtSync(fileSystem, path, page) !== PAGE_BYTES) continue;
     const header = readSlotHeader(viewOf(page));
     if (header.magic !== SLOT_MAGIC || xxh64(page.subarray(0, SLOT_CHECKED_BYTES)) !== header.checksum) continue;
     const geometry = { slots: header.slots, slotBytes: header.slotBytes };
@@ -84,10 +88,7 @@ export function openForWriting(fileSystem: FileSystem, path: string, headerPage:
  * journal (0.12 ms a sync instead of 0.25).
  */
 export async function createSlotFiles(
-  fileSystem: FileSystem,
-  directory: string,
-  storeId: Uint8Array,
-  lane: number,
+  { fileSystem, directory, storeId, lane }: LanePlace,
   { slots, slotBytes }: RingGeometry,
 ): Promise<void> {
   const present = new Set(fileSystem.listSync(directory));
@@ -134,52 +135,30 @@ export function removeUnfinishedSlotFiles(fileSystem: FileSystem, directory: str
   }
 }
 
-/**
- * Writes a slot file under a temporary name, syncs it and renames it into place, so that it is never seen half born.
- * `content` gives the bytes from a position on, as many as it likes.
- */
+/** Writes a slot file. `content` gives the bytes from a position on, as many as it likes. */
 async function writeSlotFile(
   fileSystem: FileSystem,
   path: string,
   bytes: number,
   content: (position: number) => Uint8Array,
 ): Promise<void> {
-  const temporary = path + TEMPORARY_SUFFIX;
-  try {
-    await writeWhole(fileSystem, temporary, bytes, content, true);
-  } catch (error) {
-    if (!isDirectRefused(error)) throw writeFailure(temporary, error);
-    try {
-      await writeWhole(fileSystem, temporary, bytes, content, false);
-    } catch (second) {
-      throw writeFailure(temporary, second);
-    }
-  }
-  fileSystem.renameSync(temporary, path);
-}
-
-async function writeWhole(
-  fileSystem: FileSystem,
-  path: string,
-  bytes: number,
-  content: (position: number) => Uint8Array,
-  direct: boolean,
-): Promise<void> {
-  // An earlier attempt may have left the name behind.
-  fileSystem.removeSync(path);
-  const file = await fileSystem.open(path, { access: 'create', direct });
-  try {
+  const write = async (file: FileHandle): Promise<void> => {
     let position = 0;
     while (position < bytes) {
-      const part = content(position);
-      const length = Math.min(part.length, bytes - position);
-      const written = await file.write(part, 0, length, position);
-      if (written !== length) throw shortWrite(path, written, length, position);
-      position += length;
+      const part = content(position).subarray(0, bytes - position);
+      await writeWhole(file, part, position);
+      position += part.length;
     }
-    await file.sync();
-  } finally {
-    await file.close();
+  };
+  try {
+    await replaceFile(fileSystem, path, write, { direct: true });
+  } catch (error) {
+    if (!isDirectRefused(error)) throw writeFailure(path, error);
+    try {
+      await replaceFile(fileSystem, path, write);
+    } catch (second) {
+      throw writeFailure(path, second);
+    }
   }
 }
 

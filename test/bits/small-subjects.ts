@@ -49,7 +49,7 @@ async function cleanMarkSubject(store: string): Promise<Subject> {
   const take = (content: Uint8Array): unknown => {
     const disk = new SimulatedDisk();
     disk.put(path, content);
-    return takeCleanMark(disk, wal, storeId, 0, flushed);
+    return takeCleanMark({ fileSystem: disk, directory: wal, storeId, lane: 0 }, flushed);
   };
   const mark = take(bytes);
   assert.ok(mark !== undefined);

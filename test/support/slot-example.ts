@@ -20,7 +20,7 @@ export const EXAMPLE: { readonly lane: number; readonly storeId: Uint8Array; rea
 export async function exampleSlot(): Promise<Uint8Array> {
   const { lane, storeId, geometry } = EXAMPLE;
   const disk = new SimulatedDisk({ directories: [DIRECTORY] });
-  await createSlotFiles(disk, DIRECTORY, storeId, lane, geometry);
+  await createSlotFiles({ fileSystem: disk, directory: DIRECTORY, storeId, lane }, geometry);
   const ring = allocateRing(geometry);
   for (const slot of [0, 1])
     new Uint8Array(ring, slotBase(geometry, slot)).set(disk.contentOf(slotPath(slot, lane)).subarray(0, 4096));

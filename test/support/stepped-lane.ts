@@ -101,7 +101,7 @@ export class SteppedLane {
   static async open(fileSystem: FileSystem, settings: Partial<LaneSettings> = {}): Promise<SteppedLane> {
     const { geometry, lane } = { ...DEFAULTS, ...settings };
     const born = fileSystem.listSync(DIRECTORY).some((name) => parseSlotFileName(name)?.lane === lane);
-    if (!born) await createSlotFiles(fileSystem, DIRECTORY, STORE_ID, lane, geometry);
+    if (!born) await createSlotFiles({ fileSystem, directory: DIRECTORY, storeId: STORE_ID, lane }, geometry);
     const { recovered, ring } = await recover(fileSystem, settings);
     await rebuildSlotFiles(fileSystem, DIRECTORY, lane, geometry, ring, recovered.unusableFiles);
     return new SteppedLane(fileSystem, { ...DEFAULTS, ...settings }, recovered, ring);

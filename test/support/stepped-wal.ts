@@ -31,7 +31,7 @@ export class SteppedWal {
   static async open(settings: Partial<WalSettings> = {}): Promise<SteppedWal> {
     const fileSystem = settings.fileSystem ?? new SimulatedDisk({ directories: [DIRECTORY] });
     const geometry = settings.geometry ?? SMALL_RING;
-    await createSlotFiles(fileSystem, DIRECTORY, STORE_ID, 0, geometry);
+    await createSlotFiles({ fileSystem, directory: DIRECTORY, storeId: STORE_ID, lane: 0 }, geometry);
     const { recovered, ring } = await recover(fileSystem, { geometry });
     return new SteppedWal(
       { maxRecordBytes: 50_000, maxQueuedBytes: 100_000, ...settings, fileSystem, geometry },

@@ -6,6 +6,7 @@ import { NodeFileSystem } from '../../src/base/node-file-system.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { open } from '../../src/index.ts';
 import { cleanMarkName, takeCleanMark, writeCleanMark } from '../../src/wal/clean-mark.ts';
+import type { LanePlace } from '../../src/wal/slot-files.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const fileSystem = new NodeFileSystem();
@@ -14,6 +15,10 @@ const start = { slotSequence: 12, blockSequence: 90 };
 const flushed = { slotSequence: 11, blockSequence: 89 };
 
 before(loadChecksum);
+
+function placeIn(directory: string): LanePlace {
+  return { fileSystem, directory, storeId, lane: 0 };
+}
 
 async function withTemporaryDirectory(use: (directory: string) => void | Promise<void>): Promise<void> {
   const directory = temporaryDirectory();
@@ -26,38 +31,41 @@ async function withTemporaryDirectory(use: (directory: string) => void | Promise
 
 test('a mark is taken once, and tells where the lane goes on', () =>
   withTemporaryDirectory((directory) => {
-    writeCleanMark(fileSystem, directory, storeId, 0, { start, flushed });
-    assert.deepEqual(takeCleanMark(fileSystem, directory, storeId, 0, flushed)?.start, start);
-    assert.equal(takeCleanMark(fileSystem, directory, storeId, 0, flushed), undefined);
+    const place = placeIn(directory);
+    writeCleanMark(place, { start, flushed });
+    assert.deepEqual(takeCleanMark(place, flushed)?.start, start);
+    assert.equal(takeCleanMark(place, flushed), undefined);
   }));
 
 test('a mark of another store, lane or time is taken away and not believed', () =>
   withTemporaryDirectory((directory) => {
+    const place = placeIn(directory);
     const write = (): void => {
-      writeCleanMark(fileSystem, directory, storeId, 0, { start, flushed });
+      writeCleanMark(place, { start, flushed });
     };
     write();
-    assert.equal(takeCleanMark(fileSystem, directory, new Uint8Array(16), 0, flushed), undefined);
+    assert.equal(takeCleanMark({ ...place, storeId: new Uint8Array(16) }, flushed), undefined);
     write();
     const later = { slotSequence: 12, blockSequence: 95 };
-    assert.equal(takeCleanMark(fileSystem, directory, storeId, 0, later), undefined);
+    assert.equal(takeCleanMark(place, later), undefined);
     assert.equal(existsSync(join(directory, cleanMarkName(0))), false);
   }));
 
 test('a mark with any bit flipped, or cut at any length, is not believed', () =>
   withTemporaryDirectory((directory) => {
+    const place = placeIn(directory);
     const path = join(directory, cleanMarkName(0));
-    writeCleanMark(fileSystem, directory, storeId, 0, { start, flushed });
+    writeCleanMark(place, { start, flushed });
     const whole = readFileSync(path);
     for (let bit = 0; bit < whole.length * 8; bit += 1) {
       const damaged = Buffer.from(whole);
       damaged[bit >>> 3] = (damaged[bit >>> 3] as number) ^ (1 << (bit & 7));
       writeFileSync(path, damaged);
-      assert.equal(takeCleanMark(fileSystem, directory, storeId, 0, flushed), undefined, `bit ${bit}`);
+      assert.equal(takeCleanMark(place, flushed), undefined, `bit ${bit}`);
     }
     for (let length = 0; length < whole.length; length += 1) {
       writeFileSync(path, whole.subarray(0, length));
-      assert.equal(takeCleanMark(fileSystem, directory, storeId, 0, flushed), undefined, `length ${length}`);
+      assert.equal(takeCleanMark(place, flushed), undefined, `length ${length}`);
     }
   }));
 

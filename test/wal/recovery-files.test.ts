@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { before, beforeEach, describe, it } from 'node:test';
 import { viewOf } from '../../src/base/bytes.ts';
+import type { FileSystem } from '../../src/base/file-system.ts';
 import { loadChecksum, xxh64 } from '../../src/codec/checksum.ts';
 import { isMillraceError } from '../../src/errors/millrace-error.ts';
 import { BLOCK_HEADER_BYTES, blockSeed } from '../../src/ring/block-format.ts';
 import { FIRST_BLOCK_POSITION } from '../../src/ring/geometry.ts';
 import { decide, FILE_TABLE } from '../../src/wal/recovery-table.ts';
-import { createSlotFiles, parseSlotFileName, slotFileName } from '../../src/wal/slot-files.ts';
+import { createSlotFiles, type LanePlace, parseSlotFileName, slotFileName } from '../../src/wal/slot-files.ts';
 import { readSlotHeader, SLOT_CHECKED_BYTES, writeSlotHeader } from '../../src/wal/slot-format.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { systemError } from '../../src/testing/disk/calls.ts';
@@ -30,6 +31,10 @@ function rewriteHeader(slotIndex: number, change: (view: DataView) => void): voi
   const view = viewOf(content);
   change(view);
   view.setBigUint64(SLOT_CHECKED_BYTES, xxh64(content.subarray(0, SLOT_CHECKED_BYTES)), true);
+}
+
+function laneOn(fileSystem: FileSystem): LanePlace {
+  return { fileSystem, directory: DIRECTORY, storeId: STORE_ID, lane: 0 };
 }
 
 async function rejectsWith(code: string, rule: string, slotIndex: number): Promise<void> {
@@ -60,7 +65,7 @@ describe('a slot file', () => {
     });
     assert.deepEqual([row.label, row.then], ['F1', 'create']);
     const empty = new SimulatedDisk({ directories: [DIRECTORY] });
-    await createSlotFiles(empty, DIRECTORY, STORE_ID, 0, SMALL_RING);
+    await createSlotFiles(laneOn(empty), SMALL_RING);
     const { recovered } = await recover(empty);
     assert.deepEqual(recovered.start, { slotSequence: 0, blockSequence: 0 });
     assert.deepEqual(recovered.frames, []);
@@ -197,7 +202,7 @@ describe('the birth of slot files', () => {
   });
 
   it('writes zeros behind a header that recovery accepts', async () => {
-    await createSlotFiles(disk, DIRECTORY, STORE_ID, 7, SMALL_RING);
+    await createSlotFiles({ ...laneOn(disk), lane: 7 }, SMALL_RING);
     for (let slotIndex = 0; slotIndex < SMALL_RING.slots; slotIndex += 1) {
       const content = disk.contentOf(slotPath(slotIndex, 7));
       assert.equal(content.length, SMALL_RING.slotBytes);
@@ -214,7 +219,7 @@ describe('the birth of slot files', () => {
     lane.batch(1, 'a');
     disk.removeSync(slotPath(2));
     const content = disk.contentOf(slotPath(0)).slice();
-    await createSlotFiles(disk, DIRECTORY, STORE_ID, 0, SMALL_RING);
+    await createSlotFiles(laneOn(disk), SMALL_RING);
     assert.deepEqual(disk.contentOf(slotPath(0)), content);
     assert.notEqual(disk.statSync(slotPath(2)), undefined);
   });
@@ -224,7 +229,7 @@ describe('the birth of slot files', () => {
     failing.on('sync', () => {
       throw systemError('ENOSPC');
     });
-    const create = (): Promise<void> => createSlotFiles(failing, DIRECTORY, STORE_ID, 0, SMALL_RING);
+    const create = (): Promise<void> => createSlotFiles(laneOn(failing), SMALL_RING);
     await assert.rejects(create(), { code: 'ERR_MILLRACE_DISK_FULL' });
     assert.equal(disk.statSync(slotPath(0)), undefined);
     failing.off('sync');
@@ -236,19 +241,13 @@ describe('the birth of slot files', () => {
   it('stops at a short write', async () => {
     const failing = new RecordingFileSystem(disk);
     failing.on('write', () => 4096 - 1);
-    await assert.rejects(createSlotFiles(failing, DIRECTORY, STORE_ID, 0, SMALL_RING), {
+    await assert.rejects(createSlotFiles(laneOn(failing), SMALL_RING), {
       code: 'ERR_MILLRACE_DISK_FULL',
     });
   });
 
   it('goes through the page cache where direct I/O is refused, at open or at the first write', async () => {
-    await createSlotFiles(
-      new SimulatedDisk({ directories: [DIRECTORY], direct: false }),
-      DIRECTORY,
-      STORE_ID,
-      0,
-      SMALL_RING,
-    );
+    await createSlotFiles(laneOn(new SimulatedDisk({ directories: [DIRECTORY], direct: false })), SMALL_RING);
     const refusing = new RecordingFileSystem(disk);
     let direct = false;
     refusing.on('open', ({ mode }) => {
@@ -257,7 +256,7 @@ describe('the birth of slot files', () => {
     refusing.on('write', () => {
       if (direct) throw systemError('EINVAL');
     });
-    await createSlotFiles(refusing, DIRECTORY, STORE_ID, 0, SMALL_RING);
+    await createSlotFiles(laneOn(refusing), SMALL_RING);
     await recover(disk);
   });
 

@@ -25,7 +25,10 @@ let doorbell: SharedArrayBuffer;
 
 /** A lane with one closed block that holds `values`. */
 async function laneWith(lane: number, values: readonly string[], streamId = 1): Promise<LaneAssignment> {
-  await createSlotFiles(new NodeFileSystem(), directory.path, STORE_ID, lane, SMALL_RING);
+  await createSlotFiles(
+    { fileSystem: new NodeFileSystem(), directory: directory.path, storeId: STORE_ID, lane },
+    SMALL_RING,
+  );
   const { ring } = await recover(lane);
   const identity = { lane, storeId: STORE_ID };
   const producer = new RingProducer(ring, SMALL_RING, identity, START, -1, new Doorbell(doorbell), {

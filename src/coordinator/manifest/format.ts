@@ -59,8 +59,6 @@ export function blockSeed(position: number): bigint {
 
 /** Names in the manifest directory: built and parsed here only. */
 export const CURRENT_NAME = 'CURRENT';
-/** Under this ending a file is not yet part of the manifest. */
-export const TEMPORARY_SUFFIX = '.tmp';
 
 const NUMBER_DIGITS = 16;
 const NAME_PATTERN = /^([0-9]{16})\.(snapshot|log)$/;

@@ -1,9 +1,9 @@
 /** Appends batches of events to a log: one block, one write and one sync each. */
 import type { FileHandle } from '../../base/file-system.ts';
+import { writeWhole } from '../../base/whole-file.ts';
 import type { StateEvent } from '../state/event.ts';
 import { BlockWriter, type ChainEnd, type FileIdentity } from './block-writer.ts';
 import { stateEvent } from './event-codec.ts';
-import { writeWhole } from './whole-write.ts';
 
 export class LogWriter {
   readonly #handle: FileHandle;

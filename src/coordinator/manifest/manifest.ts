@@ -5,6 +5,7 @@
 import { dirname, join } from 'node:path';
 import type { FileHandle, FileSystem } from '../../base/file-system.ts';
 import { isSystemError } from '../../base/node-file-system.ts';
+import { TEMPORARY_SUFFIX, replaceFile, writeWhole } from '../../base/whole-file.ts';
 import { MillraceError } from '../../errors/millrace-error.ts';
 import { writeFailure } from '../../errors/write-failure.ts';
 import { State } from '../state/state.ts';
@@ -12,19 +13,11 @@ import { readCurrentBlock } from './block-reader.ts';
 import { BlockWriter, type ChainEnd, type FileIdentity } from './block-writer.ts';
 import { corrupt, readFailure } from './failures.ts';
 import { FileWindow } from './file-window.ts';
-import {
-  BLOCK_KIND,
-  blockBytes,
-  CURRENT_NAME,
-  manifestFileName,
-  parseManifestFileName,
-  TEMPORARY_SUFFIX,
-} from './format.ts';
+import { BLOCK_KIND, blockBytes, CURRENT_NAME, manifestFileName, parseManifestFileName } from './format.ts';
 import { LogReplay } from './log-reader.ts';
 import { LogWriter } from './log-writer.ts';
 import { readSnapshot } from './snapshot-reader.ts';
 import { writeSnapshot } from './snapshot-writer.ts';
-import { writeWhole } from './whole-write.ts';
 
 export interface ManifestPlace {
   readonly fileSystem: FileSystem;
@@ -182,7 +175,7 @@ export async function writeGeneration(place: ManifestPlace, fileNumber: number, 
   let step = snapshotPath;
   try {
     const identity = identityOf(place, BLOCK_KIND.snapshot, fileNumber);
-    const end = await writeRenamed(fileSystem, snapshotPath, (handle) => writeSnapshot(handle, identity, state));
+    const end = await replaceFile(fileSystem, snapshotPath, (handle) => writeSnapshot(handle, identity, state));
     step = join(directory, manifestFileName(fileNumber, 'log'));
     const log = await startLog(place, fileNumber, end, state.now);
     try {
@@ -219,27 +212,8 @@ async function swapCurrent(place: ManifestPlace, fileNumber: number, snapshot: C
   const start = { sequence: 0, previous: snapshot.previous, position: 0 };
   const block = new BlockWriter(identityOf(place, BLOCK_KIND.current, fileNumber), start);
   const path = join(place.directory, CURRENT_NAME);
-  await writeRenamed(place.fileSystem, path, (handle) => writeWhole(handle, block.seal(), 0));
+  await replaceFile(place.fileSystem, path, (handle) => writeWhole(handle, block.seal(), 0));
   place.fileSystem.syncDirectorySync(place.directory);
-}
-
-/** Writes a file under a temporary name, and renames it once it is durable. */
-async function writeRenamed<Result>(
-  fileSystem: FileSystem,
-  path: string,
-  write: (handle: FileHandle) => Promise<Result>,
-): Promise<Result> {
-  const temporary = path + TEMPORARY_SUFFIX;
-  const handle = await fileSystem.open(temporary, { access: 'create' });
-  let result: Result;
-  try {
-    result = await write(handle);
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-  fileSystem.renameSync(temporary, path);
-  return result;
 }
 
 /** Removes every manifest file that is not of `fileNumber`; names that are not ours stay. */

@@ -1,9 +1,9 @@
 /** Writes the whole state as a chain of blocks. The state must not change until it is done. */
 import type { FileHandle } from '../../base/file-system.ts';
+import { writeWhole } from '../../base/whole-file.ts';
 import { RUN } from '../state/run-table.ts';
 import type { State } from '../state/state.ts';
 import { BlockWriter, type ChainEnd, type FileIdentity } from './block-writer.ts';
-import { writeWhole } from './whole-write.ts';
 import { snapshotRow, type RunSnapshotRow, type SnapshotRow } from './snapshot-rows.ts';
 
 /** The thread is given back between blocks: one of this size takes a few milliseconds to encode. */

@@ -22,23 +22,21 @@ export interface LaneFiles {
 
 /** Makes the files that are missing, and the ring that they are the image of. */
 export async function makeLane(files: LaneFiles): Promise<ServedLane> {
-  const { fileSystem, walDirectory: directory, storeId, coordinator, lane, geometry } = files;
+  const { coordinator, lane, geometry } = files;
+  const place = { fileSystem: files.fileSystem, directory: files.walDirectory, storeId: files.storeId, lane };
   const { slotSequence, blockSequence } = await flushedOf(coordinator, lane);
   const flushed = { slotSequence, blockSequence };
   const start = files.start ?? { slotSequence: slotSequence + 1, blockSequence: blockSequence + 1 };
   if (files.start === undefined) {
     // Says, should a crash come between the files, that those that are there hold nothing and the rest can be made.
-    writeCleanMark(fileSystem, directory, storeId, lane, { start, flushed });
-    await createSlotFiles(fileSystem, directory, storeId, lane, geometry);
-    takeCleanMark(fileSystem, directory, storeId, lane, flushed);
+    writeCleanMark(place, { start, flushed });
+    await createSlotFiles(place, geometry);
+    takeCleanMark(place, flushed);
   }
   const ring = allocateRing(geometry);
   // Reads and judges the headers alone: the log is known to hold nothing.
   await recoverLane({
-    fileSystem,
-    directory,
-    storeId,
-    lane,
+    ...place,
     geometry,
     ring,
     flushed,

@@ -66,10 +66,10 @@ export function lanesOf(fileSystem: FileSystem, directory: string): Map<number, 
  * goes on behind records which are in no segment yet.
  */
 async function finishBirth(base: OpenedBase, lane: number, geometry: RingGeometry): Promise<void> {
-  const { paths, storeId, coordinator } = base;
-  const { fileSystem } = base.environment;
+  const { environment, paths, storeId, coordinator } = base;
+  const place = { fileSystem: environment.fileSystem, directory: paths.wal, storeId, lane };
   const flushed = await flushedOf(coordinator, lane);
-  const mark = readCleanMark(fileSystem, paths.wal, storeId, lane, flushed);
+  const mark = readCleanMark(place, flushed);
   if (mark === undefined || mark.start.slotSequence > flushed.slotSequence + 1) return;
-  await createSlotFiles(fileSystem, paths.wal, storeId, lane, geometry);
+  await createSlotFiles(place, geometry);
 }
