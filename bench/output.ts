@@ -1,11 +1,10 @@
 /** The figures of a run for people. */
 import { table } from '../src/cli/text.ts';
 import { machineText } from '../src/cli/machine.ts';
-import { formatSpread, formatSubject, formatValue } from './format.ts';
-import { type FigureResult, ratioOf, type Results, targetText, verdictOf, type WorkloadResult } from './results.ts';
-import { spreadOf } from './statistics.ts';
+import { FIGURE_HEADING, figureCells } from './figure-cells.ts';
+import { type Results, verdictOf, type WorkloadResult } from './results.ts';
 
-const HEADING = ['workload', 'figure', 'floor', 'millrace', 'ratio', 'target (goal)', 'verdict'];
+const HEADING = ['workload', ...FIGURE_HEADING];
 
 export function resultsText(results: Results): string {
   const { workloads, quick, machine } = results;
@@ -25,20 +24,5 @@ export function resultsText(results: Results): string {
 }
 
 function rows({ name, figures }: WorkloadResult): string[][] {
-  return figures.map((figure, index) => [index === 0 ? name : '', ...cells(figure)]);
-}
-
-function cells(figure: FigureResult): string[] {
-  const { name, unit, floor, millrace, target } = figure;
-  const format = (value: number): string => formatValue(value, unit);
-  const ratio = ratioOf(figure);
-  const verdict = verdictOf(figure);
-  return [
-    name,
-    floor.length === 0 ? '-' : formatSpread(spreadOf(floor), format),
-    formatSpread(spreadOf(millrace), format),
-    ratio === undefined ? '-' : formatSpread(ratio, (value) => `${value.toFixed(2)}x`),
-    target === undefined ? '-' : targetText(target, (value, subject) => formatSubject(value, subject, unit)),
-    verdict === 'no target' ? '-' : verdict,
-  ];
+  return figures.map((figure, index) => [index === 0 ? name : '', ...figureCells(figure)]);
 }

@@ -1,5 +1,5 @@
 /** The coordinator's state machine, without its manifest. */
-import { COORDINATOR_TIMES_DEFAULT, type CommitRun, type ObjectCommit } from '../../src/coordinator/coordinator.ts';
+import { COORDINATOR_TIMES_DEFAULT, type ObjectCommit } from '../../src/coordinator/coordinator.ts';
 import { commitObject } from '../../src/coordinator/commands/commit-object.ts';
 import { type Decision, findStreamRow } from '../../src/coordinator/commands/decision.ts';
 import { reserveObjects } from '../../src/coordinator/commands/object-commands.ts';
@@ -8,12 +8,11 @@ import { findRuns } from '../../src/coordinator/queries/stream-queries.ts';
 import { apply } from '../../src/coordinator/state/apply.ts';
 import { State } from '../../src/coordinator/state/state.ts';
 import { STREAM_CONFIG_DEFAULT } from '../../src/record/stream-config.ts';
+import { SAMPLE_RECORDS, SAMPLE_RUN_BYTES, sampleRunOf } from '../sample-run.ts';
 import type { Workload } from '../workload.ts';
 import { micro, type MicroSides } from './micro.ts';
 
 const STREAMS = 64;
-const RECORDS = 100;
-const RUN_BYTES = 4_096;
 /** Runs of one stream, and questions of an iteration. */
 const RUNS = 16_384;
 const QUESTIONS = 256;
@@ -51,12 +50,12 @@ class Fleet {
 
   commitNext(): ObjectCommit {
     const { keys } = this.#run(reserveObjects(this.state, 1, 0, COORDINATOR_TIMES_DEFAULT));
-    const runs = this.#nextOffsets.map((firstOffset, stream) => runOf(stream, firstOffset));
-    const bytes = (runs.length + 2) * RUN_BYTES;
+    const runs = this.#nextOffsets.map((firstOffset, stream) => sampleRunOf(stream, firstOffset));
+    const bytes = (runs.length + 2) * SAMPLE_RUN_BYTES;
     const commit = { key: keys[0]!, bytes, checksum: '0'.repeat(16), runs };
     this.#run(commitObject(this.state, commit));
     this.#nextOffsets.forEach((offset, stream) => {
-      this.#nextOffsets[stream] = offset + RECORDS;
+      this.#nextOffsets[stream] = offset + SAMPLE_RECORDS;
     });
     return commit;
   }
@@ -65,23 +64,6 @@ class Fleet {
     for (const event of events) apply(this.state, event);
     return answer;
   }
-}
-
-function runOf(stream: number, firstOffset: number): CommitRun {
-  return {
-    streamId: stream + 1,
-    firstOffset,
-    nextOffset: firstOffset + RECORDS,
-    records: RECORDS,
-    userBytes: RECORDS * 10,
-    trackingBytes: 0,
-    firstTimestamp: 1,
-    lastTimestamp: 1,
-    epoch: 0,
-    byteOffset: (stream + 1) * RUN_BYTES,
-    byteLength: RUN_BYTES,
-    chunks: 1,
-  };
 }
 
 function commits(): MicroSides {
@@ -105,11 +87,11 @@ function finds(): MicroSides {
   const fleet = new Fleet(1);
   for (let run = 0; run < RUNS; run += 1) fleet.commitNext();
   const stream = findStreamRow(fleet.state, 1);
-  const starts = Float64Array.from({ length: RUNS }, (_, run) => run * RECORDS);
+  const starts = Float64Array.from({ length: RUNS }, (_, run) => run * SAMPLE_RECORDS);
   const ask = (find: (offset: number) => number | undefined) => () => {
     for (let question = 0; question < QUESTIONS; question += 1) {
       const run = (question * STRIDE) % RUNS;
-      if (find(run * RECORDS + 1) !== run * RECORDS) throw new Error(`run ${run} was not found`);
+      if (find(run * SAMPLE_RECORDS + 1) !== run * SAMPLE_RECORDS) throw new Error(`run ${run} was not found`);
     }
   };
   return {

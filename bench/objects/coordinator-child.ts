@@ -2,9 +2,10 @@
 import { join } from 'node:path';
 import { NodeFileSystem } from '../../src/base/node-file-system.ts';
 import { openEmbeddedCoordinator } from '../../src/coordinator/embedded-coordinator.ts';
-import type { CommitRun, ObjectCommit } from '../../src/coordinator/coordinator.ts';
+import type { ObjectCommit } from '../../src/coordinator/coordinator.ts';
 import { STREAM_CONFIG_DEFAULT } from '../../src/record/stream-config.ts';
 import { answer, jobOf } from '../processes.ts';
+import { SAMPLE_RECORDS, SAMPLE_RUN_BYTES, sampleRunOf } from '../sample-run.ts';
 
 export interface CoordinatorJob {
   readonly action: 'commit' | 'open';
@@ -20,8 +21,6 @@ export interface CoordinatorAnswer {
 }
 
 const STREAMS = 10;
-const RECORDS = 100;
-const RUN_BYTES = 4_096;
 /** Commits that are under way at once: a group shares one sync. */
 const IN_FLIGHT = 1_024;
 const QUESTIONS = 20_000;
@@ -57,29 +56,16 @@ async function commitAll(): Promise<number> {
 }
 
 function commitOf(key: string, index: number): ObjectCommit {
-  const firstOffset = index * RECORDS;
-  const runs = Array.from({ length: STREAMS }, (_, stream): CommitRun => ({
-    streamId: stream + 1,
-    firstOffset,
-    nextOffset: firstOffset + RECORDS,
-    records: RECORDS,
-    userBytes: RECORDS * 10,
-    trackingBytes: 0,
-    firstTimestamp: 1,
-    lastTimestamp: 1,
-    epoch: 0,
-    byteOffset: (stream + 1) * RUN_BYTES,
-    byteLength: RUN_BYTES,
-    chunks: 1,
-  }));
-  return { key, bytes: (STREAMS + 2) * RUN_BYTES, checksum: '0'.repeat(16), runs };
+  const firstOffset = index * SAMPLE_RECORDS;
+  const runs = Array.from({ length: STREAMS }, (_, stream) => sampleRunOf(stream, firstOffset));
+  return { key, bytes: (STREAMS + 2) * SAMPLE_RUN_BYTES, checksum: '0'.repeat(16), runs };
 }
 
 async function find(): Promise<number> {
-  const step = Math.max(1, Math.floor((job.commits * RECORDS) / QUESTIONS));
+  const step = Math.max(1, Math.floor((job.commits * SAMPLE_RECORDS) / QUESTIONS));
   const start = performance.now();
   for (let question = 0; question < QUESTIONS; question += 1) {
-    const offset = (question * step * 7) % (job.commits * RECORDS);
+    const offset = (question * step * 7) % (job.commits * SAMPLE_RECORDS);
     await coordinator.findRuns(1 + (question % STREAMS), offset, { maxRuns: FOUND_RUNS, maxBytes: 2 ** 40 });
   }
   return ((performance.now() - start) * 1_000) / QUESTIONS;

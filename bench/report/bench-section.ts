@@ -1,13 +1,10 @@
 /** The part of the report on millrace beside the floor. */
 import { MIB } from '../../src/limits/limits.ts';
 import { linePlot } from '../../src/report/line-plot.ts';
-import { formatSpread, formatSubject, formatValue } from '../format.ts';
-import { type FigureResult, ratioOf, type Results, targetText, verdictOf, type WorkloadResult } from '../results.ts';
-import { spreadOf } from '../statistics.ts';
+import { FIGURE_HEADING, figureCells } from '../figure-cells.ts';
+import { type FigureResult, ratioOf, type Results, verdictOf, type WorkloadResult } from '../results.ts';
 import { type Bar, barChart } from './bars.ts';
 import { type Cell, escape, htmlTable } from '../../src/report/html.ts';
-
-const HEADING = ['figure', 'floor', 'millrace', 'ratio', 'target (goal)', 'verdict'];
 
 export function benchSection({ workloads }: Results): string {
   const measured = workloads.filter(({ failure }) => failure === undefined);
@@ -59,23 +56,14 @@ function workloadSection({ name, what, floor, figures }: WorkloadResult): string
   return [
     `<h3>${escape(name)}</h3>`,
     `<p>${escape(what)}. Floor: ${escape(floor)}.</p>`,
-    htmlTable(HEADING, figures.map(figureRow)),
+    htmlTable(FIGURE_HEADING, figures.map(figureRow)),
   ].join('\n');
 }
 
 function figureRow(figure: FigureResult): Cell[] {
-  const { name, unit, floor, millrace, target } = figure;
-  const format = (value: number): string => formatValue(value, unit);
-  const ratio = ratioOf(figure);
   const verdict = verdictOf(figure);
-  return [
-    name,
-    floor.length === 0 ? '-' : formatSpread(spreadOf(floor), format),
-    formatSpread(spreadOf(millrace), format),
-    ratio === undefined ? '-' : formatSpread(ratio, (value) => `${value.toFixed(2)}x`),
-    target === undefined ? '-' : targetText(target, (value, subject) => formatSubject(value, subject, unit)),
-    verdict === 'no target'
-      ? '-'
-      : { html: `<span class="${verdict === 'missed' ? 'missed' : 'met'}">${verdict}</span>` },
-  ];
+  const cells: Cell[] = figureCells(figure);
+  if (verdict === 'no target') return cells;
+  const html = `<span class="${verdict === 'missed' ? 'missed' : 'met'}">${verdict}</span>`;
+  return [...cells.slice(0, -1), { html }];
 }

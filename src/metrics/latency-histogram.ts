@@ -64,17 +64,20 @@ export function quantileOf(counts: readonly number[], share: number): number | u
 const SECOND = 1_000;
 
 /** Samples of a histogram with these counts; bounds are whole octaves, in seconds as Prometheus has them. */
-export function histogramSamples({ count, sum, counts }: LatencyCounts): Sample[] {
+export function histogramSamples(
+  { count, sum, counts }: LatencyCounts,
+  labels: Readonly<Record<string, string>> = {},
+): Sample[] {
   let below = 0;
   const buckets = LATENCY_BOUNDS.flatMap((bound, index) => {
     below += counts[index] ?? 0;
     const isWritten = index % BUCKETS_PER_OCTAVE === 0 && bound !== Infinity;
-    return isWritten ? [{ suffix: '_bucket', labels: { le: String(bound / SECOND) }, value: below }] : [];
+    return isWritten ? [{ suffix: '_bucket', labels: { ...labels, le: String(bound / SECOND) }, value: below }] : [];
   });
   return [
     ...buckets,
-    { suffix: '_bucket', labels: { le: '+Inf' }, value: count },
-    { suffix: '_sum', value: sum / SECOND },
-    { suffix: '_count', value: count },
+    { suffix: '_bucket', labels: { ...labels, le: '+Inf' }, value: count },
+    { suffix: '_sum', labels, value: sum / SECOND },
+    { suffix: '_count', labels, value: count },
   ];
 }

@@ -1,8 +1,7 @@
 /** Metrics of objects, requests and compaction: what a bucket costs, and whether the store keeps up. */
 import type { Bounded, Survey } from '../compaction/survey.ts';
-import type { CallTimes } from '../coordinator/timed-coordinator.ts';
-import { DURATION_BOUNDS } from '../metrics/durations.ts';
 import type { Sample } from '../metrics/exposition.ts';
+import { histogramSamples } from '../metrics/latency-histogram.ts';
 import type { RequestTally } from '../object/request-tally.ts';
 import type { MetricRow } from './metric-row.ts';
 import type { StoreStats } from './stats.ts';
@@ -54,7 +53,7 @@ export const OBJECT_METRICS: readonly MetricRow[] = [
     type: 'histogram',
     help: 'Time that calls of the coordinator took, by operation: commitObject is the commit of an append or a flush.',
     value: ({ coordinator }) =>
-      Object.entries(coordinator).flatMap(([operation, times]) => durations(operation, times)),
+      Object.entries(coordinator).flatMap(([operation, { durations }]) => histogramSamples(durations, { operation })),
   },
   {
     name: 'millrace_coordinator_errors_total',
@@ -222,16 +221,6 @@ function tallies(
       return { labels: { purpose, operation, ...(code === undefined ? {} : { code }) }, value };
     }),
   );
-}
-
-function durations(operation: string, { durations: { count, total, counts } }: CallTimes): Sample[] {
-  let below = 0;
-  const buckets = [...DURATION_BOUNDS, Infinity].map((bound, index): Sample => {
-    below += counts[index] ?? 0;
-    return { suffix: '_bucket', labels: { operation, le: boundText(bound / SECOND) }, value: below };
-  });
-  const sum = { suffix: '_sum', labels: { operation }, value: total / SECOND };
-  return [...buckets, sum, { suffix: '_count', labels: { operation }, value: count }];
 }
 
 function timeOf(loop: string, at: number | undefined): Sample[] {

@@ -8,7 +8,7 @@ import type { FileSystem } from '../base/file-system.ts';
 import { Signal } from '../base/signal.ts';
 import type { CoordinatorComponent } from '../coordinator/component.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
-import { type CoordinatorTimings, timedCoordinator } from '../coordinator/timed-coordinator.ts';
+import { type CallTimer, timedCoordinator } from '../coordinator/timed-coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
 import { backupSourceOf } from './backup.ts';
@@ -32,7 +32,7 @@ interface OpenedParts {
   readonly settings: Settings;
   readonly storeId: Uint8Array;
   readonly coordinator: Coordinator;
-  readonly timings: CoordinatorTimings;
+  readonly timings: CallTimer;
   readonly objects: OpenedObjects;
   readonly lock: StoreLock | undefined;
   readonly backupSource: BackupSource | undefined;

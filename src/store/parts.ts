@@ -6,7 +6,7 @@ import type { Signal } from '../base/signal.ts';
 import type { Timers } from '../base/timers.ts';
 import type { CompactionAgent } from '../compaction/agent.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
-import type { CoordinatorTimings } from '../coordinator/timed-coordinator.ts';
+import type { CallTimer } from '../coordinator/timed-coordinator.ts';
 import type { CacheCounters } from '../object/caching-object-store.ts';
 import type { ObjectStore } from '../object/object-store.ts';
 import type { RequestCounts } from '../object/request-tally.ts';
@@ -19,7 +19,7 @@ import type { StoreWriter } from './store-writer.ts';
 
 /** Counts that only `stats()` looks at. */
 export interface StoreUsage {
-  readonly timings: CoordinatorTimings;
+  readonly timings: CallTimer;
   readonly cache: Readonly<CacheCounters> | undefined;
   /** Requests of pool workers, by what they were for. */
   readonly pool: Readonly<Record<string, RequestCounts>>;

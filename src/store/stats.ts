@@ -61,7 +61,7 @@ export interface StoreStats {
   readonly requests: Readonly<Record<string, RequestTally>>;
   /** Blocks of a remote object store in memory. */
   readonly cache: Readonly<CacheCounters> | undefined;
-  /** Calls of the coordinator by operation: milliseconds, and errors by code. */
+  /** Calls of the coordinator by operation: how long they took, and errors by code. */
   readonly coordinator: CoordinatorTimings;
   /** Deletion of what nobody needs any more, and retention; `undefined` in a read-only store. */
   readonly housekeeping: Readonly<JanitorCounters> | undefined;
@@ -100,7 +100,7 @@ export function statsOf(
     compaction: parts.compaction && { ...parts.compaction.counters },
     requests: requestsOf(parts),
     cache: usage.cache && { ...usage.cache },
-    coordinator: usage.timings,
+    coordinator: usage.timings.snapshot(),
     housekeeping: housekeeping && { ...housekeeping },
     recovery,
   };

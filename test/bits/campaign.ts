@@ -3,33 +3,25 @@
  * every file of the golden stores, in turns, until all are done or the time is over. `--only` takes the files whose
  * name has the text, `--case` runs one case of them again.
  */
-import { parseArgs } from 'node:util';
+import { campaignOptions } from '../support/campaign-options.ts';
 import { everySubject, Sweep } from './sweep.ts';
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '60' },
-    seed: { type: 'string' },
-    only: { type: 'string', default: '' },
-    case: { type: 'string' },
-  },
-});
 /** Cases of one file before the next has its turn. */
 const TURN = 200;
 const REPORT_INTERVAL = 10_000;
 
-const seed = Number(values.seed ?? Date.now() % 2 ** 32);
+const { seconds, seed, only, case: single } = campaignOptions();
 const sweeps = (await everySubject())
-  .filter(({ name }) => name.includes(values.only))
+  .filter(({ name }) => name.includes(only))
   .map((subject) => new Sweep(subject, seed));
 const total = sweeps.reduce((sum, { count }) => sum + count, 0);
 console.log(`seed ${seed}: ${total} cases in ${sweeps.length} files`);
 
-if (values.case !== undefined) {
-  for (const sweep of sweeps) await sweep.run(Number(values.case));
+if (single !== undefined) {
+  for (const sweep of sweeps) await sweep.run(single);
 } else {
   const started = performance.now();
-  const end = started + 1_000 * Number(values.seconds);
+  const end = started + 1_000 * seconds;
   let done = 0;
   let reported = started;
   for (let left = sweeps; left.length > 0 && performance.now() < end;) {

@@ -2,25 +2,17 @@
  * `npm run test:fuzz -- [--seconds <number>] [--seed <number>] [--only <text>] [--case <number>]`: hostile bytes for
  * every decoder. `--only` takes the targets whose name has the text, `--case` runs one case of them again.
  */
-import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
+import { campaignOptions } from '../support/campaign-options.ts';
 import { everyTarget, Fuzzer } from './fuzzer.ts';
 
-const { values } = parseArgs({
-  options: {
-    seconds: { type: 'string', default: '60' },
-    seed: { type: 'string' },
-    only: { type: 'string', default: '' },
-    case: { type: 'string' },
-  },
-});
 /** Milliseconds that a target has before the next one's turn. */
 const TURN = 250;
 const REPORT_INTERVAL = 10_000;
 
-const seed = Number(values.seed ?? Date.now() % 2 ** 32);
+const { seconds, seed, only, case: single } = campaignOptions();
 const fuzzers = (await everyTarget())
-  .filter(({ name }) => name.includes(values.only))
+  .filter(({ name }) => name.includes(only))
   .map((target) => new Fuzzer(target, seed));
 console.log(`seed ${seed}: ${fuzzers.map(({ target }) => target.name).join(', ')}`);
 
@@ -39,11 +31,11 @@ async function turn(index: number, fuzzer: Fuzzer, until: number): Promise<void>
   }
 }
 
-if (values.case !== undefined) {
-  for (const fuzzer of fuzzers) await fuzzer.run(Number(values.case));
+if (single !== undefined) {
+  for (const fuzzer of fuzzers) await fuzzer.run(single);
 } else {
   const started = performance.now();
-  const end = started + 1_000 * Number(values.seconds);
+  const end = started + 1_000 * seconds;
   const done = (): number => fuzzers.reduce((sum, fuzzer) => sum + fuzzer.done, 0);
   const rate = (): string => `${Math.round((1_000 * done()) / (performance.now() - started))}/s`;
   let reported = started;

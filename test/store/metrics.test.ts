@@ -78,6 +78,16 @@ suite('metrics', () => {
     assert.ok((samples.get('millrace_coordinator_seconds_sum{operation="commitObject"}') ?? 0) > 0);
   });
 
+  test('stay what they were when they were asked for', async (t) => {
+    const store = await new StoreFolder(t).open();
+    await flushes(store, 1);
+    const { coordinator } = store.stats();
+    const before = structuredClone(coordinator);
+    await flushes(store, 1);
+    assert.deepEqual(coordinator, before);
+    assert.equal(store.stats().coordinator['commitObject']?.durations.count, 2);
+  });
+
   test('tell of objects by generation, size, age and dirt, once an agent has looked', async (t) => {
     const store = await new StoreFolder(t).open();
     await flushes(store, 4);

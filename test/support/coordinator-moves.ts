@@ -2,7 +2,7 @@
  * Random moves for a pair of coordinators. There is no model: what one answers is right when the other says the same,
  * so that moves may be odd - wrong tokens, partial coverage, garbage for arguments - and need not be judged here.
  */
-import fc from 'fast-check';
+import type fc from 'fast-check';
 import type { ManualClock } from '../../src/base/clock.ts';
 import type {
   CommitRun,
@@ -14,6 +14,7 @@ import type {
 import type { CommitJob, Job, JobOutput, JobRun } from '../../src/coordinator/job.ts';
 import type { StreamConfig } from '../../src/record/stream-config.ts';
 import type { CoordinatorPair } from './coordinator-pair.ts';
+import { type Choice, choicesOf } from '../../src/testing/coordinator/choices.ts';
 import {
   EVERYTHING,
   mergedOutput,
@@ -53,18 +54,9 @@ const MOVE_KINDS = [
   'storeOffsets',
 ] as const;
 
-export interface Move {
-  readonly kind: (typeof MOVE_KINDS)[number];
-  readonly a: number;
-  readonly b: number;
-  readonly c: number;
-}
+export type Move = Choice<(typeof MOVE_KINDS)[number]>;
 
-const number = fc.nat({ max: 1000 });
-export const moves: fc.Arbitrary<Move[]> = fc.array(
-  fc.record({ kind: fc.constantFrom(...MOVE_KINDS), a: number, b: number, c: number }),
-  { minLength: 10, maxLength: 100, size: 'max' },
-);
+export const moves: fc.Arbitrary<Move[]> = choicesOf(MOVE_KINDS, { minLength: 10, maxLength: 100 });
 
 const CONFIGS: readonly StreamConfig[] = [
   PLAIN,

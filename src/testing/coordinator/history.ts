@@ -1,6 +1,6 @@
 /** Random histories of a coordinator, each step held against the model. */
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
+import type fc from 'fast-check';
 import type { ManualClock } from '../../base/clock.ts';
 import type {
   CommitRun,
@@ -12,6 +12,7 @@ import type {
 import type { CommitJob, Job } from '../../coordinator/job.ts';
 import { isMillraceError } from '../../errors/millrace-error.ts';
 import type { Retention } from '../../record/stream-config.ts';
+import { type Choice, choicesOf } from './choices.ts';
 import { CoordinatorModel, isVisible, ModelRefusal, sum, visibleRecords } from './model.ts';
 import { EVERYTHING, mergedOutput, PLAIN, sampleCommit, sampleRun } from './samples.ts';
 
@@ -42,23 +43,13 @@ export const STEP_KINDS = [
   'reopen',
 ] as const;
 
-/** What to do, with numbers that choose among what is there. */
-export interface Step {
-  readonly kind: (typeof STEP_KINDS)[number];
-  readonly a: number;
-  readonly b: number;
-  readonly c: number;
-}
+export type Step = Choice<(typeof STEP_KINDS)[number]>;
 
-const number = fc.nat({ max: 1000 });
 const PROLOGUE: readonly Step[] = [0, 1, 2].map((a) => ({ kind: 'create', a, b: 0, c: 0 }));
-export const steps: fc.Arbitrary<Step[]> = fc
-  .array(fc.record({ kind: fc.constantFrom(...STEP_KINDS), a: number, b: number, c: number }), {
-    minLength: 1,
-    maxLength: 120,
-    size: 'max',
-  })
-  .map((history) => [...PROLOGUE, ...history]);
+export const steps: fc.Arbitrary<Step[]> = choicesOf(STEP_KINDS, { minLength: 1, maxLength: 120 }).map((history) => [
+  ...PROLOGUE,
+  ...history,
+]);
 
 const NAMES = ['a', 'b', 'c', 'd'];
 const RETENTIONS: readonly Retention[] = [{}, { maxBytes: 150 }, { maxAge: 3000 }, { maxBytes: 0, maxAge: 100 }];

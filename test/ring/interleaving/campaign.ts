@@ -2,17 +2,15 @@
  * `npm run test:interleavings -- [--only <text>] [--seconds <number>]`: every order in which producer and WAL worker
  * can meet at their shared words, scenario by scenario, each for as long as given at most.
  */
-import { parseArgs } from 'node:util';
+import { campaignOptions } from '../../support/campaign-options.ts';
 import { EveryOrder } from './explorer.ts';
 import { explore } from './model.ts';
 import { SCENARIOS } from './scenarios.ts';
 
-const { values } = parseArgs({
-  options: { only: { type: 'string', default: '' }, seconds: { type: 'string', default: '600' } },
-});
+const { seconds, only } = campaignOptions({ secondsDefault: 600 });
 
 class BoundedOrders extends EveryOrder {
-  readonly #end = performance.now() + 1_000 * Number(values.seconds);
+  readonly #end = performance.now() + 1_000 * seconds;
   complete = true;
 
   override next(): boolean {
@@ -22,7 +20,7 @@ class BoundedOrders extends EveryOrder {
   }
 }
 
-for (const [name, scenario] of Object.entries(SCENARIOS).filter(([each]) => each.includes(values.only))) {
+for (const [name, scenario] of Object.entries(SCENARIOS).filter(([each]) => each.includes(only))) {
   const orders = new BoundedOrders();
   const started = performance.now();
   await explore(scenario, orders);
