@@ -36,8 +36,8 @@ export function replaceFileSync(fileSystem: FileSystem, path: string, bytes: Uin
 }
 
 /**
- * Makes a file of what `write` writes, or replaces it; `direct` as in `OpenMode`. The name is durable once the caller has
- * synced the directory: several files share that.
+ * Makes a file of what `write` writes, or replaces it; `direct` as in `OpenMode`. The name is durable once the caller
+ * has synced the directory: several files share that.
  */
 export async function replaceFile<Result>(
   fileSystem: FileSystem,
