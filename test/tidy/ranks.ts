@@ -28,8 +28,14 @@ const TOP_LEVEL: Readonly<Record<string, readonly string[]>> = {
 };
 
 const FILE_SYSTEM_MODULES = /^(node:)?fs(\/promises)?$/;
-const FILE_SYSTEM_USERS =
-  /^(src\/base\/(node-file-system|package-version|thread-priority)\.ts|src\/cli\/.*|src\/server\/assets\.ts|src\/store\/lock.*)$/;
+const FILE_SYSTEM_USERS = new RegExp(
+  [
+    String.raw`^src\/base\/(node-file-system|package-version|thread-priority)\.ts$`,
+    String.raw`^src\/cli\/`,
+    String.raw`^src\/server\/assets\.ts$`,
+    String.raw`^src\/store\/lock`,
+  ].join('|'),
+);
 
 /** Imports that go up or sideways, out of the sources, or past the file system interface. */
 export function rankViolations(files: readonly SourceFile[]): Violation[] {
