@@ -12,19 +12,22 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 
 #define MATCH_BYTES_MIN 4
-#define DISTANCE_MAX 65535
 /* The format ends every block with literals: the last match ends 5 bytes before the end, and starts 12 before it. */
 #define TAIL_LITERALS 5
 #define TAIL_MATCH_START 12
 #define LENGTH_IN_TOKEN 15
 /* A search without a match takes wider steps after each 2^SKIP_BITS tries: noise costs little. */
 #define SKIP_BITS 6
-/* 32 KiB of table stays in the first cache. Clearing it costs more than compressing a small input: those use less. */
+/*
+ * Of a position the table keeps the lowest 16 bits: no match lies further back. An entry that is older than that names
+ * some other byte, which the comparison refuses, or which happens to match. At half the size the table stays in the
+ * first cache, though two threads may share that. Clearing it costs more than compressing a small input: those use less.
+ */
 #define HASH_BITS 13
 #define HASH_BITS_SMALL 10
 #define SMALL_INPUT_BYTES 8192
 
-static u32 table[1 << HASH_BITS];
+static u16 table[1 << HASH_BITS];
 
 static inline u16 load16(const u8 *at) {
   u16 value;
@@ -63,8 +66,15 @@ static inline const u8 *match_end(const u8 *at, const u8 *match, const u8 *limit
   return at;
 }
 
-static inline int is_match(const u8 *at, const u8 *match, u64 word) {
-  return match < at && (u32)(at - match) <= DISTANCE_MAX && load32(match) == (u32)word;
+/* Puts `position` into the table, and returns how far back the one lies that was there. */
+static inline u32 exchange(u32 hash, u32 position) {
+  u32 distance = (u16)(position - table[hash]);
+  table[hash] = (u16)position;
+  return distance;
+}
+
+static inline int is_match(const u8 *at, u32 distance, u32 position, u64 word) {
+  return distance - 1 < position && load32(at - distance) == (u32)word;
 }
 
 static inline u8 *put_literals(u8 *out, u8 **token, const u8 *from, u32 length) {
@@ -83,24 +93,25 @@ static inline u8 *put_literals(u8 *out, u8 **token, const u8 *from, u32 length) 
 static inline __attribute__((always_inline)) u32 compress_with(u32 bits, const u8 *input, u32 length, u8 *output) {
   const u8 *at = input, *literals = input, *end = input + length;
   u8 *out = output, *token;
-  __builtin_memset(table, 0, sizeof(u32) << bits);
+  __builtin_memset(table, 0, sizeof(u16) << bits);
   if (length > TAIL_MATCH_START) {
     const u8 *last_start = end - TAIL_MATCH_START, *last_end = end - TAIL_LITERALS;
     at++;
     while (at <= last_start) {
       const u8 *match, *next = at;
+      u32 distance;
       u64 word = load64(at);
       u32 tries = 1 << SKIP_BITS;
       for (;;) {
         at = next;
         next = at + (tries++ >> SKIP_BITS);
         if (next > last_start) goto tail;
-        u32 hash = hash_of(word, bits);
-        match = input + table[hash];
-        table[hash] = (u32)(at - input);
-        if (is_match(at, match, word)) break;
+        u32 position = (u32)(at - input);
+        distance = exchange(hash_of(word, bits), position);
+        if (is_match(at, distance, position, word)) break;
         word = load64(next);
       }
+      match = at - distance;
       while (at > literals && match > input && at[-1] == match[-1]) at--, match--;
       out = put_literals(out, &token, literals, (u32)(at - literals));
       for (;;) {
@@ -117,12 +128,12 @@ static inline __attribute__((always_inline)) u32 compress_with(u32 bits, const u
         }
         literals = at;
         if (at > last_start) goto tail;
-        table[hash_of(load64(at - 2), bits)] = (u32)(at - 2 - input);
+        u32 position = (u32)(at - input);
+        table[hash_of(load64(at - 2), bits)] = (u16)(position - 2);
         word = load64(at);
-        u32 hash = hash_of(word, bits);
-        match = input + table[hash];
-        table[hash] = (u32)(at - input);
-        if (!is_match(at, match, word)) break;
+        distance = exchange(hash_of(word, bits), position);
+        match = at - distance;
+        if (!is_match(at, distance, position, word)) break;
         token = out++;
         *token = 0;
       }
