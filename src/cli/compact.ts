@@ -4,6 +4,7 @@ import type { CompactSummary } from '../compaction/agent.ts';
 import type { Store } from '../store/store.ts';
 import { parseStreamName } from './arguments.ts';
 import { examples } from './help.ts';
+import { interruptible } from './interruption.ts';
 import { print, printJson } from './output.ts';
 import { openPlace, type Place, PLACE_EXAMPLE, placeOf, type PlaceOptions, withPlace } from './place.ts';
 import { startProgress } from './progress.ts';
@@ -33,7 +34,7 @@ export function compactCommand(): Command {
         'deleted a minute later by whoever has the store open then, so that readers can finish. With --pause it ' +
         'tells all processes that have the store open, or open it later, to start no compaction in the background ' +
         'until --resume: they hear of it within their `compaction.interval`, ten seconds by default; jobs that run ' +
-        'go on, and so does this command without the option.',
+        'go on, and so does this command without the option. Ctrl-C lets the jobs that run finish, and starts no more.',
     )
     .option('--stream <name>', 'only segments that hold this stream', parseStreamName)
     .option('--force', 'do not wait for ages and ratios')
@@ -72,7 +73,7 @@ async function compact(place: Place, { stream, force, json }: CompactOptions): P
   let result: CompactResult;
   try {
     const request = { force: force === true, ...(stream === undefined ? {} : { stream }) };
-    const summary = await withProgress(store, () => store.compact(request));
+    const summary = await interruptible((signal) => withProgress(store, () => store.compact({ ...request, signal })));
     const { objects } = store.stats();
     result = { ...summary, deletingBytes: objects.deletingBytes };
   } finally {

@@ -1,4 +1,7 @@
-/** A line on standard error that shows how far a long command is; nothing at all where that is not a terminal. */
+/**
+ * A line on standard error that shows how far a long command is; nothing at all where that is not a terminal, or one
+ * that cannot move its cursor.
+ */
 import { type Options, type Params, SingleBar } from 'cli-progress';
 import { bytes } from './text.ts';
 
@@ -14,7 +17,7 @@ const NOTHING: Progress = { update: () => undefined, end: () => undefined };
 
 /** Starts the line. Without a known total it shows figures alone. */
 export function startProgress(label: string, totalBytes: number | undefined): Progress {
-  if (!process.stderr.isTTY) return NOTHING;
+  if (!process.stderr.isTTY || process.env['TERM'] === 'dumb') return NOTHING;
   const bar = new SingleBar({
     stream: process.stderr,
     clearOnComplete: true,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
-const MAIN: string = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.js');
+export const MAIN: string = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.js');
 
 export interface CliResult {
   readonly code: number | null;

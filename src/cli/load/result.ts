@@ -56,6 +56,8 @@ export interface LoadResult {
   /** Refused, by error code. */
   readonly failed: Readonly<Record<string, number>>;
   readonly received: number;
+  /** The signal that ended the test before its time; records that were not due by then count as `unsent`. */
+  readonly interrupted?: string;
   /** Followers that had read everything in the end. */
   readonly followersCaughtUp: number;
   readonly latency: Percentiles;

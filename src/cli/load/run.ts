@@ -5,6 +5,7 @@ import type { CompactionOptions } from '../../compaction/settings.ts';
 import type { OpenOptions } from '../../store/options.ts';
 import type { Store } from '../../store/store.ts';
 import type { Stream } from '../../stream/stream.ts';
+import { throwIfAborted } from '../../errors/aborted.ts';
 import { MillraceError } from '../../errors/millrace-error.ts';
 import { machineFacts } from '../machine.ts';
 import { Follower } from './follower.ts';
@@ -81,6 +82,7 @@ async function test(store: Store, settings: LoadSettings, observer: LoadObserver
     ? startHere(streams, settings)
     : startThreads(store, streams, settings));
   await warmUp(sending, segments, settings, observer.signal);
+  throwIfAborted(observer.signal);
   for (const follower of followers) follower.takeLatency();
   const run = sending.prepare(segments);
   const start = preciseNow() + LEAD;
@@ -98,7 +100,8 @@ async function test(store: Store, settings: LoadSettings, observer: LoadObserver
     const followersCaughtUp = await catchUp(followers, observer.signal);
     sampler.end();
     const { user, system } = process.cpuUsage(processor);
-    const found = { command: observer.command, startedAt, settings, seconds, followersCaughtUp };
+    const interrupted = observer.signal.aborted ? { interrupted: String(observer.signal.reason) } : {};
+    const found = { command: observer.command, startedAt, settings, seconds, followersCaughtUp, ...interrupted };
     return resultOf(store, sampler, run.senders, {
       ...found,
       processorSeconds: (user + system) / MICROSECONDS_PER_SECOND,
@@ -145,7 +148,7 @@ async function catchUp(followers: readonly Follower[], signal: AbortSignal): Pro
 
 type Found = Pick<
   LoadResult,
-  'command' | 'startedAt' | 'settings' | 'seconds' | 'followersCaughtUp' | 'processorSeconds'
+  'command' | 'startedAt' | 'settings' | 'seconds' | 'followersCaughtUp' | 'processorSeconds' | 'interrupted'
 >;
 
 function resultOf(store: Store, sampler: Sampler, senders: readonly LoadSource[], found: Found): LoadResult {

@@ -58,7 +58,9 @@ export function castText({ streams, producers, publishers, threads, followers, k
 
 export function verdictText(result: LoadResult): string {
   if (keptUp(result)) return 'kept up: every record was sent and acknowledged';
-  const { unsent, unanswered, failed } = result;
+  const { unsent, unanswered, failed, interrupted, seconds, settings } = result;
+  if (interrupted !== undefined)
+    return `none: ${interrupted} ended it after ${seconds.toFixed(1)} of ${settings.seconds} s`;
   const parts = Object.entries(failed).map(([code, records]) => `${count(records)} refused with ${code}`);
   if (unsent > 0) parts.push(`${count(unsent)} never sent`);
   if (unanswered > 0) parts.push(`${count(unanswered)} never answered`);
