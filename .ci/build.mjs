@@ -22,8 +22,10 @@ const EMITTED_EXTENSIONS = /\.(d\.ts|d\.ts\.map|js|js\.map)$/;
 /** Builds if the sources differ from those of the last good build. */
 export async function ensureBuilt() {
   const fingerprint = fingerprintOfSources();
-  if (readIfPresent(STAMP) === fingerprint) return;
-  console.error('millrace: the sources changed since the last build; running tsc');
+  const last = readIfPresent(STAMP);
+  if (last === fingerprint) return;
+  const reason = last === undefined ? 'there is no build yet' : 'the sources changed since the last build';
+  console.error(`millrace: ${reason}; running tsc, which takes a minute on a slow machine`);
   await build(fingerprint);
 }
 

@@ -113,9 +113,10 @@ function linkDevelopmentPackages() {
 function consumerOptions() {
   return {
     target: 'es2023',
-    lib: ['es2023', 'es2024.sharedmemory', 'esnext.disposable'],
+    lib: ['es2023', 'es2024.sharedmemory'],
     module: 'nodenext',
-    types: ['node'],
+    // The default of TypeScript: what the declarations need, they name themselves.
+    types: [],
     strict: true,
     exactOptionalPropertyTypes: true,
     noEmit: true,

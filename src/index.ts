@@ -1,3 +1,4 @@
+/// <reference types="node" preserve="true" />
 /** The public interface. */
 export { open } from './store/open.ts';
 export { attachProducer, type Producer, type ProducerStream } from './store/producers/guest.ts';

@@ -4,7 +4,7 @@
  * blocks count as durable when they are closed.
  */
 import { join } from 'node:path';
-import { ManualClock } from '../../src/base/clock.ts';
+import { ManualClock, SteadyTime } from '../../src/base/clock.ts';
 import { SeededRandom } from '../../src/base/random.ts';
 import { CompactionAgent } from '../../src/compaction/agent.ts';
 import { runRewriteJob } from '../../src/compaction/rewrite.ts';
@@ -114,7 +114,7 @@ export class SimulatedStore {
     this.#flush = this.#makeFlush();
     this.tracker = this.#makeTracker();
     const trimming = this.#makeTrimming();
-    this.#janitor = new Janitor(coordinator, this.#objects, trimming);
+    this.#janitor = new Janitor(coordinator, this.#objects, trimming, new SteadyTime(clock));
     this.#agent = this.#makeAgent();
   }
 

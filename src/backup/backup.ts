@@ -71,11 +71,12 @@ export async function takeBackup(
   const copied = { objects: 0, bytes: 0 };
   const image = await copyInstant(source, place, runner, options, number, present, copied);
   const bytes = sumOf(image.objects);
-  const { now: createdAt, streams, records, objects, encoded } = image;
+  const { now, streams, records, objects, encoded } = image;
   const head: BackupHead = {
     storeId: source.storeId,
     number,
-    createdAt,
+    // The coordinator's time is that of the last change: of an idle store it stands still.
+    createdAt: Math.max(now, source.clock.now()),
     streams,
     records,
     objects: objects.length,

@@ -39,3 +39,22 @@ export class ManualClock implements Clock {
     this.#now = now;
   }
 }
+
+/**
+ * Wall time as far as it can be trusted to say that something is old: from when this was made, it goes on no faster
+ * than the monotonic clock. A wall clock that jumps ahead does not make what was written a moment ago look old.
+ */
+export class SteadyTime {
+  readonly #clock: Clock;
+  /** Wall time minus monotonic time, at most. */
+  readonly #lead: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#lead = clock.now() - clock.monotonic();
+  }
+
+  now(): number {
+    return Math.min(this.#clock.now(), this.#clock.monotonic() + this.#lead);
+  }
+}

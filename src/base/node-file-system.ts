@@ -12,6 +12,7 @@ import {
   promises,
   read,
   readSync,
+  realpathSync,
   readdirSync,
   renameSync,
   rmdirSync,
@@ -21,6 +22,7 @@ import {
 } from 'node:fs';
 import { close as closeAsync, open as openAsync } from 'node:fs';
 import { constants as systemConstants } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { FileHandle, FileStat, FileSystem, OpenMode } from './file-system.ts';
 
@@ -171,4 +173,14 @@ export function isSystemError(error: unknown, ...codes: string[]): boolean {
   const { code, errno } = error as NodeJS.ErrnoException;
   if (code !== undefined && codes.includes(code)) return true;
   return errno !== undefined && codes.some((name) => SYSTEM_NUMBERS[name] === -errno);
+}
+
+/** Where the path leads, as far as it exists. */
+export function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (!isSystemError(error, 'ENOENT') || dirname(path) === path) throw error;
+    return join(realPath(dirname(path)), basename(path));
+  }
 }

@@ -2,6 +2,7 @@
 import { Command } from 'commander';
 import type { BackupReport } from '../backup/backup.ts';
 import { isMillraceError } from '../errors/millrace-error.ts';
+import type { OpenOptions } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
 import { open } from './engine.ts';
 import { parseDirectory, parsePositive } from './arguments.ts';
@@ -11,12 +12,14 @@ import { interruptible } from './interruption.ts';
 import { inspectLog, unflushedTotal } from './log-inspection.ts';
 import { openExisting } from './open-existing.ts';
 import { note, print, printJson } from './output.ts';
+import { objectsGiven, objectsOption } from './place.ts';
 import { withProgress } from './progress.ts';
 import { bytes, counted } from './text.ts';
 import { noteOn } from './unflushed-note.ts';
 
 interface BackupOptions {
   readonly keep?: number;
+  readonly objects?: string;
   readonly json?: true;
 }
 
@@ -31,6 +34,7 @@ export function backupCommand(): Command {
     .argument('<dir>', 'directory of the store', parseDirectory)
     .argument('<target>', `${TARGET_HELP}; of this store alone`, parseTarget)
     .option('--keep <n>', 'keep the latest n backups, and remove the others', parsePositive)
+    .addOption(objectsOption())
     .option('--json', 'print the report as a JSON object')
     .addHelpText(
       'after',
@@ -39,8 +43,8 @@ export function backupCommand(): Command {
     .action((dir: string, target: string, options: BackupOptions) => backup(dir, target, options));
 }
 
-async function backup(dir: string, target: string, { keep, json }: BackupOptions): Promise<void> {
-  const store = await openEitherWay(dir);
+async function backup(dir: string, target: string, { keep, objects, json }: BackupOptions): Promise<void> {
+  const store = await openEitherWay({ dir, ...(await objectsGiven(objects)) });
   let report: BackupReport;
   let unflushed: number;
   try {
@@ -61,13 +65,13 @@ async function backup(dir: string, target: string, { keep, json }: BackupOptions
 }
 
 /** For writing, so that what is in the log comes along; beside another writer for reading. */
-async function openEitherWay(dir: string): Promise<Store> {
+async function openEitherWay(where: OpenOptions & { readonly dir: string }): Promise<Store> {
   try {
-    return await openExisting({ dir, compaction: false });
+    return await openExisting({ ...where, compaction: false });
   } catch (error) {
-    if (isMillraceError(error, 'ERR_MILLRACE_LOCKED')) return open({ dir, readOnly: true });
+    if (isMillraceError(error, 'ERR_MILLRACE_LOCKED')) return open({ ...where, readOnly: true });
     // The one other kind of store that lies in a directory.
-    if (isMillraceError(error, 'ERR_MILLRACE_UNSUPPORTED')) return open({ dir, readOnly: true });
+    if (isMillraceError(error, 'ERR_MILLRACE_UNSUPPORTED')) return open({ ...where, readOnly: true });
     throw error;
   }
 }

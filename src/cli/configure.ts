@@ -5,10 +5,11 @@ import { parseDirectory, parseStreamName } from './arguments.ts';
 import { examples } from './help.ts';
 import { existingStream, openExisting } from './open-existing.ts';
 import { print, printJson } from './output.ts';
+import { objectsGiven, objectsOption } from './place.ts';
 import { describeConfig, type StreamSettings, streamOptionsOf, withStreamSettings } from './stream-settings.ts';
 import { pairs } from './text.ts';
 
-type ConfigureOptions = StreamSettings & { readonly json?: true };
+type ConfigureOptions = StreamSettings & { readonly objects?: string; readonly json?: true };
 
 export function configureCommand(): Command {
   const command = new Command('configure')
@@ -20,6 +21,7 @@ export function configureCommand(): Command {
     .argument('<dir>', 'directory of the store', parseDirectory)
     .argument('<stream>', 'name of the stream', parseStreamName);
   return withStreamSettings(command)
+    .addOption(objectsOption())
     .option('--json', 'print the settings as a JSON object')
     .addHelpText(
       'after',
@@ -31,11 +33,11 @@ export function configureCommand(): Command {
     .action((dir: string, stream: string, options: ConfigureOptions) => configure(dir, stream, options));
 }
 
-async function configure(dir: string, name: string, { json, ...settings }: ConfigureOptions): Promise<void> {
+async function configure(dir: string, name: string, { json, objects, ...settings }: ConfigureOptions): Promise<void> {
   if (Object.keys(settings).length === 0) {
     throw new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', 'name a setting to change: millrace configure --help');
   }
-  const store = await openExisting({ dir });
+  const store = await openExisting({ dir, ...(await objectsGiven(objects)) });
   try {
     const stream = await existingStream(store, name);
     await stream.configure(streamOptionsOf(settings, stream.config));

@@ -7,11 +7,13 @@ import { parseDirectory, parseReference, parseStoredOffset, parseStreamName, typ
 import { examples } from './help.ts';
 import { existingStream, openExisting } from './open-existing.ts';
 import { print, printJson } from './output.ts';
+import { objectsGiven, objectsOption } from './place.ts';
 import { table } from './text.ts';
 
 interface OffsetsOptions {
   readonly set?: StoredOffset;
   readonly delete?: string;
+  readonly objects?: string;
   readonly json?: true;
 }
 
@@ -29,6 +31,7 @@ export function offsetsCommand(): Command {
     .argument('<stream>', 'name of the stream', parseStreamName)
     .option('--set <consumer=offset>', 'store an offset for a consumer, forward or back', parseStoredOffset)
     .option('--delete <consumer>', 'forget a consumer', parseReference)
+    .addOption(objectsOption())
     .option('--json', 'print a JSON object')
     .addHelpText(
       'after',
@@ -43,7 +46,8 @@ export function offsetsCommand(): Command {
 
 async function offsets(dir: string, name: string, options: OffsetsOptions): Promise<void> {
   const changes = options.set !== undefined || options.delete !== undefined;
-  const store = changes ? await openExisting({ dir }) : await open({ dir, readOnly: true });
+  const where = { dir, ...(await objectsGiven(options.objects)) };
+  const store = changes ? await openExisting(where) : await open({ ...where, readOnly: true });
   try {
     const stream = await existingStream(store, name);
     await change(stream, options);

@@ -21,10 +21,11 @@ export interface Place extends PlaceOptions {
 
 export const PLACE_EXAMPLE = '--coordinator postgresql://db/events --objects s3://bucket/millrace/';
 
+export const PLACES = 'a directory, or s3://bucket/prefix/?endpoint=url&region=name';
+
 /** Where the objects of a store in a directory are, when not in the directory. */
 export function objectsOption(): Option {
-  const places = 'a directory, or s3://bucket/prefix/?endpoint=url&region=name';
-  return new Option('--objects <place>', `where its objects are, if not in its directory: ${places}`);
+  return new Option('--objects <place>', `where its objects are, if not in its directory: ${PLACES}`);
 }
 
 /** Adds the argument and the options that name a store. */

@@ -33,7 +33,11 @@ export function readCommand(): Command {
     .argument('<stream>', 'name of the stream', parseStreamName)
     .option('--from <place>', 'first, last, next, an offset, or @time: milliseconds or a date', parseFrom, 'first')
     .option('--limit <count>', 'stop after this many records', parseLimit)
-    .option('--follow', 'wait for more at the end, until Ctrl-C')
+    .option(
+      '--follow',
+      'wait for more at the end, until Ctrl-C; what another process appends shows when it is in segments, ' +
+        'up to 10 seconds later',
+    )
     .addOption(objectsOption())
     .option('--json', 'print an object a line: offset, timestamp, key, value (text, or {"base64"})')
     .addHelpText(
@@ -51,7 +55,7 @@ async function read(dir: string, name: string, options: ReadCommandOptions): Pro
   const { objects } = options;
   const store = await openPlace({ dir, ...(objects === undefined ? {} : { objects }) }, true);
   try {
-    if (options.follow === true) await interruptible((signal) => follow(store, name, options, signal));
+    if (options.follow === true) await interruptible((signal) => follow(store, dir, name, options, signal));
     else await readToEnd(store, dir, name, options);
   } finally {
     await store.close();
@@ -65,7 +69,16 @@ async function readToEnd(store: Store, dir: string, name: string, options: ReadC
   if (text !== undefined) note(text, options.json === true);
 }
 
-async function follow(store: Store, name: string, options: ReadCommandOptions, signal: AbortSignal): Promise<void> {
+async function follow(
+  store: Store,
+  dir: string,
+  name: string,
+  options: ReadCommandOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  // Who follows waits for what is in the log only, and should know for what.
+  const text = await unflushedNote(dir, name);
+  if (text !== undefined) note(text, options.json === true);
   const keepAlive = setInterval(() => undefined, KEEP_ALIVE_INTERVAL);
   try {
     await printRecords(store, name, options, { follow: true, signal });

@@ -6,10 +6,12 @@ import { parseDirectory } from './arguments.ts';
 import { examples } from './help.ts';
 import { openExisting } from './open-existing.ts';
 import { print, printJson } from './output.ts';
+import { objectsGiven, objectsOption } from './place.ts';
 import { counted } from './text.ts';
 
 interface RecoverOptions {
   readonly salvage?: true;
+  readonly objects?: string;
   readonly json?: true;
 }
 
@@ -35,13 +37,19 @@ export function recoverCommand(): Command {
     )
     .argument('<dir>', 'directory of the store', parseDirectory)
     .option('--salvage', 'skip acknowledged records that are damaged in the log: they are lost')
+    .addOption(objectsOption())
     .option('--json', 'print a JSON object')
     .addHelpText('after', examples('millrace recover ./data', 'millrace recover ./data --salvage --json'))
     .action((dir: string, options: RecoverOptions) => recover(dir, options));
 }
 
-async function recover(dir: string, { salvage, json }: RecoverOptions): Promise<void> {
-  const store = await openExisting({ dir, salvage: salvage === true, compaction: false });
+async function recover(dir: string, { salvage, objects, json }: RecoverOptions): Promise<void> {
+  const store = await openExisting({
+    dir,
+    salvage: salvage === true,
+    compaction: false,
+    ...(await objectsGiven(objects)),
+  });
   let report: RecoveryReport | undefined;
   let lost: readonly Loss[];
   let lostTruncations: readonly LostCut[];

@@ -1,16 +1,18 @@
 /** `millrace restore`: makes a store of a backup. */
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { parseDirectory, parsePositive } from './arguments.ts';
 import { parseTarget, TARGET_HELP, targetOf } from './backup-target.ts';
 import { examples } from './help.ts';
 import { interruptible } from './interruption.ts';
 import { print, printJson } from './output.ts';
+import { objectsGiven, PLACES } from './place.ts';
 import { withProgress } from './progress.ts';
 import { bytes, counted, time } from './text.ts';
 
 interface RestoreCommandOptions {
   readonly backup?: number;
   readonly sameStore?: true;
+  readonly objects?: string;
   readonly json?: true;
 }
 
@@ -26,6 +28,7 @@ export function restoreCommand(): Command {
     .argument('<dir>', 'directory of the new store', parseDirectory)
     .option('--backup <n>', 'which backup', parsePositive)
     .option('--same-store', 'keep the id of the store: it has moved')
+    .addOption(new Option('--objects <place>', `where its objects go, if not into the directory: ${PLACES}`))
     .option('--json', 'print the report as a JSON object')
     .addHelpText(
       'after',
@@ -41,7 +44,11 @@ async function restoreStore(target: string, dir: string, options: RestoreCommand
   const { restore } = await import('../store/restore.ts');
   const place = await targetOf(target);
   const { backup, sameStore, json } = options;
-  const chosen = { sameStore: sameStore === true, ...(backup === undefined ? {} : { backup }) };
+  const chosen = {
+    sameStore: sameStore === true,
+    ...(await objectsGiven(options.objects)),
+    ...(backup === undefined ? {} : { backup }),
+  };
   const report = await interruptible((signal) =>
     withProgress('restore', (progress) => restore(place, { dir, ...chosen, signal, progress })),
   );

@@ -10,6 +10,7 @@ import { parseDirectory, parseOffset, parsePositive } from './arguments.ts';
 import { examples } from './help.ts';
 import { interruptible } from './interruption.ts';
 import { note, print, printJson } from './output.ts';
+import { objectsGiven, objectsOption } from './place.ts';
 
 interface ServeCommandOptions {
   readonly port: number;
@@ -18,6 +19,7 @@ interface ServeCommandOptions {
   readonly allowHost?: readonly string[];
   readonly maxBody?: number;
   readonly readOnly?: true;
+  readonly objects?: string;
   readonly json?: true;
 }
 
@@ -38,6 +40,7 @@ export function serveCommand(): Command {
     .option('--allow-host <name...>', 'host names that requests may name, such as that of a proxy')
     .option('--max-body <bytes>', 'the largest body of a request', parsePositive)
     .option('--read-only', 'serve beside the process that has the store open: what is in segments')
+    .addOption(objectsOption())
     .option('--json', 'print the address as a JSON object')
     .addHelpText(
       'after',
@@ -54,7 +57,7 @@ export function serveCommand(): Command {
 
 async function serveDirectory(dir: string, options: ServeCommandOptions, signal: AbortSignal): Promise<void> {
   const json = options.json === true;
-  const store = await openFor(dir, options.readOnly === true);
+  const store = await openFor(dir, options.readOnly === true, options.objects);
   try {
     const server = await serve(store, serveOptionsOf(options));
     try {
@@ -70,9 +73,9 @@ async function serveDirectory(dir: string, options: ServeCommandOptions, signal:
   }
 }
 
-async function openFor(dir: string, readOnly: boolean): Promise<Store> {
+async function openFor(dir: string, readOnly: boolean, objects: string | undefined): Promise<Store> {
   try {
-    return await open({ dir, readOnly });
+    return await open({ dir, readOnly, ...(await objectsGiven(objects)) });
   } catch (error) {
     if (!isMillraceError(error, 'ERR_MILLRACE_LOCKED')) throw error;
     const remedy = `${error.message}; "millrace serve ${dir} --read-only" serves what is in segments beside it`;

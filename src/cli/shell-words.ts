@@ -8,7 +8,19 @@ interface Translation {
 const TRANSLATIONS: readonly Translation[] = [
   {
     api: 'close it there, or open it with `readOnly: true`',
-    shell: 'end the process that has it open; read, ls, info, offsets, verify and dump work beside it',
+    shell: 'end the process that has it open; read, ls, info, offsets, verify, dump and backup work beside it',
+  },
+  {
+    api:
+      'name with option objects the place that it was written with, restore a backup, or open with `salvage: true` ' +
+      'to go on without them',
+    shell:
+      'name with --objects the place that it was written with, restore a backup, or run ' +
+      '"millrace recover <dir> --salvage" to go on without them',
+  },
+  {
+    api: 'open the store with the objects option that it was written with',
+    shell: 'name with --objects the place that it was written with',
   },
   {
     api: 'open with `salvage: true` to skip what is lost',

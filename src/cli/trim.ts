@@ -4,7 +4,13 @@ import { parseDirectory, parseOffset, parseStreamName } from './arguments.ts';
 import { examples } from './help.ts';
 import { existingStream, openExisting } from './open-existing.ts';
 import { print, printJson } from './output.ts';
+import { objectsGiven, objectsOption } from './place.ts';
 import { counted } from './text.ts';
+
+interface TrimOptions {
+  readonly objects?: string;
+  readonly json?: true;
+}
 
 export function trimCommand(): Command {
   return new Command('trim')
@@ -16,20 +22,19 @@ export function trimCommand(): Command {
     .argument('<dir>', 'directory of the store', parseDirectory)
     .argument('<stream>', 'name of the stream', parseStreamName)
     .argument('<offset>', 'the first offset to keep', parseOffset)
+    .addOption(objectsOption())
     .option('--json', 'print a JSON object')
     .addHelpText('after', examples('millrace trim ./data orders 1000'))
-    .action((dir: string, stream: string, offset: number, options: { readonly json?: true }) =>
-      trim(dir, stream, offset, options.json === true),
-    );
+    .action((dir: string, stream: string, offset: number, options: TrimOptions) => trim(dir, stream, offset, options));
 }
 
-async function trim(dir: string, name: string, offset: number, json: boolean): Promise<void> {
-  const store = await openExisting({ dir });
+async function trim(dir: string, name: string, offset: number, { objects, json }: TrimOptions): Promise<void> {
+  const store = await openExisting({ dir, ...(await objectsGiven(objects)) });
   try {
     const stream = await existingStream(store, name);
     await stream.trim(offset);
     const { firstOffset, nextOffset, records } = await stream.info();
-    if (json) await printJson({ stream: name, firstOffset, nextOffset, records });
+    if (json === true) await printJson({ stream: name, firstOffset, nextOffset, records });
     else await print(`${name} starts at offset ${firstOffset} and holds ${counted(records, 'record')}\n`);
   } finally {
     await store.close();

@@ -1,11 +1,13 @@
 /** Where backups go: a directory, or any object store. */
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { BackupPlace } from '../backup/backup.ts';
-import { NodeFileSystem } from '../base/node-file-system.ts';
+import { NodeFileSystem, realPath } from '../base/node-file-system.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
 import { describeDirectory } from '../object/directory-component.ts';
 import { DirectoryObjectStore } from '../object/directory-object-store.ts';
-import type { ObjectStoreComponent } from '../object/object-store.ts';
+import type { ObjectStoreComponent, ObjectStoreDescriptor } from '../object/object-store.ts';
 import { makeParents, openFailure } from './birth.ts';
+import { hasIdentity } from './identity.ts';
 import { lockStore, type StoreLock } from './lock.ts';
 import { invalid } from './option-checks.ts';
 
@@ -18,7 +20,7 @@ export async function withTarget<T>(
   access: 'read' | 'write',
   work: (place: BackupPlace) => Promise<T>,
 ): Promise<T> {
-  const component = typeof target === 'string' ? describeDirectory(checkPath(target)) : target;
+  const component = componentOf(target);
   const lock = typeof target === 'string' && access === 'write' ? await claim(resolve(target)) : undefined;
   try {
     const objects = await openTarget(target, component);
@@ -34,6 +36,15 @@ export async function withTarget<T>(
   }
 }
 
+/** What a target is, before anything in it is touched. */
+export function descriptorOf(target: BackupTarget): ObjectStoreDescriptor {
+  return componentOf(target).descriptor;
+}
+
+function componentOf(target: BackupTarget): ObjectStoreComponent {
+  return typeof target === 'string' ? describeDirectory(checkPath(target)) : target;
+}
+
 /** A directory is not made by looking into it. */
 function openTarget(target: BackupTarget, component: ObjectStoreComponent): Promise<BackupPlace['objects']> {
   if (typeof target !== 'string') return component.open();
@@ -42,10 +53,29 @@ function openTarget(target: BackupTarget, component: ObjectStoreComponent): Prom
 
 async function claim(root: string): Promise<StoreLock> {
   try {
+    refuseInside(root);
     makeParents(new NodeFileSystem(), root, []);
     return await lockStore(root);
   } catch (error) {
     throw openFailure(root, error);
+  }
+}
+
+/**
+ * A target in the directory of a store: its segments could be taken for the backup's, and go when an older backup does.
+ * Links are followed, for the place is what matters.
+ */
+function refuseInside(root: string): void {
+  const fileSystem = new NodeFileSystem();
+  for (let path = realPath(root); ; path = dirname(path)) {
+    if (hasIdentity(fileSystem, path)) {
+      throw new MillraceError(
+        'ERR_MILLRACE_DIRECTORY_UNUSABLE',
+        `${root} is in the directory of a store, ${path}: back up into a directory outside of every store`,
+        { details: { directory: root, store: path } },
+      );
+    }
+    if (dirname(path) === path) return;
   }
 }
 

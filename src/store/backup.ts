@@ -1,4 +1,5 @@
 /** Backups of a store: taken, listed, and checked. */
+import { isDeepStrictEqual } from 'node:util';
 import { takeBackup, type BackupOptions, type BackupReport, type BackupSource } from '../backup/backup.ts';
 import { chooseBackup, listBackups, readHead, readState } from '../backup/catalogue.ts';
 import type { BackupHead } from '../backup/format.ts';
@@ -13,9 +14,9 @@ import { SLOT_BYTES_DEFAULT, SLOTS_DEFAULT } from '../limits/limits.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
 import type { RingGeometry } from '../ring/geometry.ts';
 import { existingGeometry } from '../wal/slot-files.ts';
-import { type BackupTarget, withTarget } from './backup-target.ts';
+import { type BackupTarget, descriptorOf, withTarget } from './backup-target.ts';
 import { LANE } from './open-log.ts';
-import { optional } from './option-checks.ts';
+import { invalid, optional } from './option-checks.ts';
 import { CopyPool } from './pool.ts';
 import { verifyObjects, type VerifyReport } from './verify.ts';
 
@@ -78,6 +79,7 @@ export async function backUp(
   checkOptionNames(options, OPTION_NAMES, 'backup');
   optional('keep', options.keep, 1, Number.MAX_SAFE_INTEGER);
   if (source === undefined) throw unsupported();
+  refuseSamePlace(source.objects, descriptorOf(target));
   return withTarget(target, 'write', async (place) => {
     const pool = new CopyPool();
     try {
@@ -131,6 +133,20 @@ export function describe({ number, createdAt, storeId, streams, records, objects
     bytes: objectBytes,
     wal: wal !== undefined,
   };
+}
+
+/** Backups that are removed take segments with them. */
+function refuseSamePlace(source: ObjectStoreDescriptor, target: ObjectStoreDescriptor): void {
+  if (!isDeepStrictEqual(placeOf(source), placeOf(target))) return;
+  throw invalid('the target is where the store has its own objects: give backups another directory, bucket or prefix');
+}
+
+/** How one gets there makes no other place of it. */
+function placeOf({ module, options }: ObjectStoreDescriptor): unknown {
+  const { root, endpoint, bucket, prefix } = options;
+  return bucket === undefined && root === undefined
+    ? { module, options }
+    : { module, root, endpoint, bucket, prefix: prefix ?? '' };
 }
 
 function unsupported(): MillraceError {

@@ -1,4 +1,5 @@
 /** Keeps house: trims by retention, ends what has expired, and deletes objects whose grace has passed. */
+import type { SteadyTime } from '../base/clock.ts';
 import type { Timers } from '../base/timers.ts';
 import { COORDINATOR_TIMES_DEFAULT, type Coordinator } from '../coordinator/coordinator.ts';
 import type { ObjectStore } from '../object/object-store.ts';
@@ -11,7 +12,7 @@ const DELETE_AT_ONCE = 1_000;
 /** How often it looks for objects in the making that nobody makes any more: it lists all of them. */
 const SWEEP_INTERVAL = 3_600_000;
 /** The reservation behind an object in the making ends before; what comes on top is for clocks that differ. */
-export const UNFINISHED_AGE: number = 2 * COORDINATOR_TIMES_DEFAULT.reservationTtl;
+const UNFINISHED_AGE: number = 2 * COORDINATOR_TIMES_DEFAULT.reservationTtl;
 
 export interface JanitorCounters {
   /** Objects that are certainly gone, and answers that did not confirm it: those are asked for again. */
@@ -27,6 +28,7 @@ export class Janitor {
   readonly #coordinator: Coordinator;
   readonly #objects: ObjectStore;
   readonly #trimming: Trimming;
+  readonly #time: SteadyTime;
   #stopTimer: (() => void) | undefined;
   #running: Promise<void> | undefined;
   readonly counters: JanitorCounters = { deleted: 0, unconfirmed: 0, failures: 0, lastSuccessAt: undefined };
@@ -36,10 +38,11 @@ export class Janitor {
   #holders = 0;
   #deleting: Promise<void> | undefined;
 
-  constructor(coordinator: Coordinator, objects: ObjectStore, trimming: Trimming) {
+  constructor(coordinator: Coordinator, objects: ObjectStore, trimming: Trimming, time: SteadyTime) {
     this.#coordinator = coordinator;
     this.#objects = objects;
     this.#trimming = trimming;
+    this.#time = time;
   }
 
   start(timers: Timers): void {
@@ -103,8 +106,16 @@ export class Janitor {
     if (now - this.#sweptAt < SWEEP_INTERVAL) return;
     this.#sweptAt = now;
     // Not every server knows unfinished uploads, and nothing depends on when they go.
-    await this.#objects.removeUnfinished(now - UNFINISHED_AGE).catch(() => undefined);
+    await this.#objects.removeUnfinished(unfinishedBefore(now, this.#time)).catch(() => undefined);
   }
+}
+
+/**
+ * What was last written to before this is made by nobody any more. A jump of a clock must not make it of an object that
+ * is being written: neither the coordinator's nor that of this process alone is believed.
+ */
+export function unfinishedBefore(coordinatorTime: number, time: SteadyTime): number {
+  return Math.min(coordinatorTime, time.now()) - UNFINISHED_AGE;
 }
 
 /** At open: objects that the last process reserved and never committed. It is gone, and no reader ever saw them. */

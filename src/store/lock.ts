@@ -13,6 +13,7 @@ import { join, parse } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isSystemError } from '../base/node-file-system.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
+import { notPlain } from '../object/object-errors.ts';
 
 export const LOCK_FILE = 'LOCK';
 /** Of the socket, in the store's directory, and of the directory that guards it. */
@@ -46,7 +47,7 @@ function locked(directory: string): MillraceError {
 export function lockByFlock(directory: string): StoreLock | undefined {
   const path = join(directory, LOCK_FILE);
   for (;;) {
-    const descriptor = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o644);
+    const descriptor = openLockFile(path);
     const { status } = spawnSync('flock', ['-n', String(FLOCK_DESCRIPTOR)], {
       stdio: ['ignore', 'ignore', 'ignore', descriptor],
     });
@@ -61,6 +62,16 @@ export function lockByFlock(directory: string): StoreLock | undefined {
     closeSync(descriptor);
     if (status === 1) throw locked(directory);
     if (status !== 0) return undefined;
+  }
+}
+
+/** A link is not followed: whoever can plant one would have a file made, or kept locked, elsewhere. */
+function openLockFile(path: string): number {
+  try {
+    return openSync(path, constants.O_RDWR | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o644);
+  } catch (error) {
+    if (isSystemError(error, 'ELOOP')) throw notPlain(path, 'file');
+    throw error;
   }
 }
 

@@ -20,6 +20,7 @@ import type { StoreEnvironment } from './environment.ts';
 import { hasLog, writeIdentity } from './identity.ts';
 import { removeUnfinished } from './janitor.ts';
 import type { StoreLock } from './lock.ts';
+import { refuseMisplaced } from './misplaced-objects.ts';
 import { codecsOf } from './open-log.ts';
 import { openManifest } from './open-manifest.ts';
 import { type OpenedObjects, openObjects } from './open-objects.ts';
@@ -84,6 +85,7 @@ export async function openAlone(
     opened.push(() => coordinator.close());
     const objects = await openObjects(environment, settings, paths);
     opened.push(() => objects.objects.close());
+    await refuseMisplaced(fileSystem, paths, settings, coordinator, objects.objects);
     await removeUnfinished(coordinator, objects.objects);
     if (known === undefined) writeIdentity(fileSystem, paths.root, storeId, { wal: false });
     const backupSource = backupSourceOf(coordinator, objects.descriptor, environment.clock, undefined);

@@ -3,13 +3,14 @@
  * object is known from before its first byte until after its deletion, so there should be none; a writer that stopped
  * for hours and then went on, or metadata restored from a backup, may leave some.
  */
+import type { SteadyTime } from '../base/clock.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { parseObjectKey } from '../coordinator/object-key.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectEntry, ObjectStore } from '../object/object-store.ts';
 import { SEGMENT_HEADER_BYTES } from '../segment/format.ts';
 import { parseSegmentHeader } from '../segment/header.ts';
-import { UNFINISHED_AGE } from './janitor.ts';
+import { unfinishedBefore } from './janitor.ts';
 
 export interface OrphanOptions {
   /** Only report. Default false. */
@@ -51,6 +52,8 @@ export interface OrphanSearch {
   readonly coordinator: Coordinator;
   readonly objects: ObjectStore;
   readonly storeId: Uint8Array;
+  /** Kept since before what may be in the making was begun. */
+  readonly time: SteadyTime;
 }
 
 /** Throws `ERR_MILLRACE_INVALID_ARGUMENT` for an age that is not safe. */
@@ -73,7 +76,7 @@ export async function removeOrphans(search: OrphanSearch, options: OrphanOptions
     batch = [];
   }
   await found.judge(batch);
-  return found.report(await objects.removeUnfinished(now - UNFINISHED_AGE, dryRun));
+  return found.report(await objects.removeUnfinished(unfinishedBefore(now, search.time), dryRun));
 }
 
 class Findings {

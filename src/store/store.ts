@@ -1,5 +1,6 @@
 /** A store as users hold it. */
 import { EventEmitter } from 'node:events';
+import { SteadyTime } from '../base/clock.ts';
 import { assert } from '../base/assert.ts';
 import type { Announcer } from '../base/channels.ts';
 import { LoopShare } from '../base/loop-share.ts';
@@ -54,6 +55,7 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
   /** Absent in a read-only store, like the janitor. */
   readonly #trimming: Trimming | undefined;
   readonly #janitor: Janitor | undefined;
+  readonly #steadyTime: SteadyTime;
   /** Where other processes write. */
   readonly #refreshing: Refreshing | undefined;
   #closing: Promise<void> | undefined;
@@ -63,6 +65,7 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
     super();
     this.#parts = parts;
     emitMessages(this, parts.announcer);
+    this.#steadyTime = new SteadyTime(parts.clock);
     this.#gauge = new CatalogueGauge(parts.coordinator);
     this.#gauge.start(parts.timers);
     this.#segments = new SegmentAccess(parts.objects, parts.storeId, parts.settings.cacheBytes);
@@ -76,7 +79,7 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
       this.#refreshing.start(parts.timers);
     }
     if (this.#trimming !== undefined) {
-      this.#janitor = new Janitor(parts.coordinator, parts.objects, this.#trimming);
+      this.#janitor = new Janitor(parts.coordinator, parts.objects, this.#trimming, this.#steadyTime);
       this.#janitor.start(parts.timers);
       if (parts.settings.compactInBackground) parts.compaction?.start();
     }
@@ -181,7 +184,7 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
     this.#check();
     if (options.dryRun !== true) this.#writer();
     const { coordinator, objects, storeId } = this.#parts;
-    return removeOrphans({ coordinator, objects, storeId }, options);
+    return removeOrphans({ coordinator, objects, storeId, time: this.#steadyTime }, options);
   }
 
   /** Starts no compaction job in the background until `resumeCompaction`; running ones go on, and so does `compact`. */

@@ -27,7 +27,37 @@ test('objects move to another place when they are copied, and not before', async
 
     const lost = await runCli(['read', store, 'values']);
     assert.equal(lost.code, 1);
-    assert.match(lost.stderr, /ERR_MILLRACE_OBJECT_NOT_FOUND: .*open the store with the objects option/);
+    assert.match(lost.stderr, /ERR_MILLRACE_OBJECT_NOT_FOUND: .*name with --objects the place/);
+  } finally {
+    fixture.remove();
+  }
+});
+
+test('every command that reads or writes records takes the place of the objects', async () => {
+  const fixture = await storeWith({});
+  try {
+    const { store } = fixture;
+    const place = join(fixture.path, 'place');
+    const elsewhere = ['--objects', place];
+    await succeed(['ingest', store, 'values', ...elsewhere], 'one\ntwo\nthree\n');
+    for (const command of [
+      ['ingest', store, 'values'],
+      ['trim', store, 'values', '1'],
+      ['configure', store, 'values', '--max-bytes', '1000'],
+      ['offsets', store, 'values', '--set', 'billing=1'],
+      ['recover', store],
+    ]) {
+      const refused = await runCli(command, command[0] === 'ingest' ? 'four\n' : undefined);
+      assert.equal(refused.code, 1);
+      assert.match(refused.stderr, /ERR_MILLRACE_OBJECT_NOT_FOUND: .*--objects/, command.join(' '));
+      await succeed([...command, ...elsewhere], command[0] === 'ingest' ? 'four\n' : undefined);
+    }
+    const target = join(fixture.path, 'target');
+    assert.match(await succeed(['backup', store, target, ...elsewhere]), /^backup 1: 3 records of 1 stream/);
+    const copy = join(fixture.path, 'copy');
+    const there = join(fixture.path, 'there');
+    await succeed(['restore', target, copy, '--objects', there]);
+    assert.equal(await succeed(['read', copy, 'values', '--from', '1', '--objects', there]), 'two\nthree\nfour\n');
   } finally {
     fixture.remove();
   }

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { SeededRandom } from '../../src/base/random.ts';
 import type { ObjectEntry } from '../../src/object/object-store.ts';
+import { SteadyTime } from '../../src/base/clock.ts';
 import { removeOrphans } from '../../src/store/orphans.ts';
 import { FaultyObjectStore, type ObjectFault } from '../../src/testing/faulty-object-store.ts';
 import { faultyCoordinator, Steps } from '../compaction/faults.ts';
@@ -128,7 +129,12 @@ suite('after any campaign of faults', () => {
       for (let round = 0; round < ROUNDS; round += 1) await campaign.round();
       for (const step of Object.keys(campaign.injected)) hit.add(step);
       const before = await campaign.readAll();
-      const search = { coordinator: world.coordinator, objects: world.memory, storeId: STORE_ID };
+      const search = {
+        coordinator: world.coordinator,
+        objects: world.memory,
+        storeId: STORE_ID,
+        time: new SteadyTime(world.clock),
+      };
       const young = await removeOrphans(search, { minAge: 3_650 * DAY });
       assert.deepEqual([young.orphans, young.young], [0, campaign.late.length], `seed ${seed}`);
       world.clock.advance(2 * DAY);

@@ -1,6 +1,6 @@
 /** One writer per store, whoever it is and however it ends. */
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { test } from 'node:test';
 import { open } from '../../src/index.ts';
@@ -120,4 +120,14 @@ test('a lock on a file that has been removed meanwhile counts for nothing', asyn
   await stale?.release();
   assert.throws(() => lockByFlock(parent), locked);
   await current.release();
+});
+
+test('a link in the place of the lock is not followed', { skip: process.platform === 'win32' }, async (t) => {
+  const folder = new StoreFolder(t);
+  const outside = join(folder.parent, 'outside');
+  mkdirSync(folder.dir);
+  symlinkSync(outside, join(folder.dir, 'LOCK'));
+  await assert.rejects(folder.open(), coded('ERR_MILLRACE_DIRECTORY_UNUSABLE', 'symbolic link'));
+  assert.equal(existsSync(outside), false);
+  assert.deepEqual(readdirSync(folder.dir), ['LOCK']);
 });

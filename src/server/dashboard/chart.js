@@ -137,7 +137,8 @@ export class Chart {
       }
       const x = this.#x(point.at, end);
       const place = `${start === undefined ? 'M' : 'L'}${x.toFixed(1)} ${y(value).toFixed(1)}`;
-      path += place;
+      // A point without neighbours is a line of no length: its round ends make it a dot.
+      path += start === undefined ? `${place}h0` : place;
       area += place;
       start ??= x;
       last = x;

@@ -88,7 +88,7 @@ function drawRing({ ring, wal, flush, isReadOnly }) {
     ['Waiting for room', isFull ? bytes(ring.queuedBytes) : 'nothing', isFull ? 'warn' : undefined],
     ['Log writes', wal === undefined ? 'no log' : wal.mode],
     ['Flushes', `${flush.running} running, ${flush.waiting} waiting`],
-    ['Flushed', `${compact(flush.records)} records`],
+    ['Flushed', flush.records === 1 ? '1 record' : `${compact(flush.records)} records`],
   ]);
 }
 
