@@ -76,6 +76,15 @@ describe('a batch of records', () => {
     );
   });
 
+  it('refuses frames that go back, or share offsets: a reader goes on behind the last one', () => {
+    const frame = (firstOffset: number): Uint8Array =>
+      encodeFrame(Array(3).fill({ key: null, value: Buffer.from('a'), timestamp: 0 }), { firstOffset });
+    const decode = (...offsets: number[]): RecordBatch =>
+      RecordBatch.decode(Buffer.concat(offsets.map(frame)), ORIGIN, 0, Infinity);
+    assert.equal(decode(5, 8).nextOffset, 11);
+    for (const second of [0, 2, 5, 7]) assert.throws(() => decode(5, second), { code: 'ERR_MILLRACE_SEGMENT_CORRUPT' });
+  });
+
   it('counts offsets from the base that the coordinator assigned', () => {
     const { frames: encoded } = encodeAll([[{ key: null, value: Buffer.from('a'), timestamp: 0 }]], 5);
     const batch = RecordBatch.decode(encoded, { name: 'test', baseOffset: 2 ** 40 }, 0, Infinity);

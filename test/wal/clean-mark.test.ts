@@ -5,7 +5,9 @@ import { before, test } from 'node:test';
 import { NodeFileSystem } from '../../src/base/node-file-system.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { open } from '../../src/index.ts';
-import { cleanMarkName, takeCleanMark, writeCleanMark } from '../../src/wal/clean-mark.ts';
+import { survivingPages } from '../../src/testing/disk/power-loss.ts';
+import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
+import { cleanMarkName, readCleanMark, takeCleanMark, writeCleanMark } from '../../src/wal/clean-mark.ts';
 import type { LanePlace } from '../../src/wal/slot-files.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -68,6 +70,17 @@ test('a mark with any bit flipped, or cut at any length, is not believed', () =>
       assert.equal(takeCleanMark(place, flushed), undefined, `length ${length}`);
     }
   }));
+
+test('a mark that was taken stays away after a power loss, and one that was written stays', () => {
+  const disk = new SimulatedDisk({ directories: ['lane'] });
+  const cutPower = (live: SimulatedDisk): SimulatedDisk =>
+    SimulatedDisk.afterPowerLoss(live.snapshot(), { ...survivingPages(() => true), name: () => false });
+  const laneOn = (fileSystem: SimulatedDisk): LanePlace => ({ ...placeIn('lane'), fileSystem });
+  writeCleanMark(laneOn(disk), { start, flushed });
+  const written = cutPower(disk);
+  assert.deepEqual(takeCleanMark(laneOn(written), flushed)?.start, start);
+  assert.equal(readCleanMark(laneOn(cutPower(written)), flushed), undefined);
+});
 
 test('closing leaves a mark, opening takes it, and what is appended then survives without another close', () =>
   withTemporaryDirectory(async (directory) => {

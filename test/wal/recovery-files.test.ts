@@ -10,6 +10,7 @@ import { FIRST_BLOCK_POSITION } from '../../src/ring/geometry.ts';
 import { decide, FILE_TABLE } from '../../src/wal/recovery-table.ts';
 import { createSlotFiles, type LanePlace, parseSlotFileName, slotFileName } from '../../src/wal/slot-files.ts';
 import { readSlotHeader, SLOT_CHECKED_BYTES, writeSlotHeader } from '../../src/wal/slot-format.ts';
+import { survivingPages } from '../../src/testing/disk/power-loss.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { systemError } from '../../src/testing/disk/calls.ts';
 import { RecordingFileSystem } from '../support/recording-file-system.ts';
@@ -212,6 +213,15 @@ describe('the birth of slot files', () => {
       assert.deepEqual(storeId, STORE_ID);
     }
     assert.deepEqual(disk.unsyncedPages(), []);
+  });
+
+  it('are there after a power loss as soon as they are made', async () => {
+    await createSlotFiles({ ...laneOn(disk), lane: 7 }, SMALL_RING);
+    const survival = { ...survivingPages(() => false), name: () => false };
+    const after = SimulatedDisk.afterPowerLoss(disk.snapshot(), survival);
+    for (let slotIndex = 0; slotIndex < SMALL_RING.slots; slotIndex += 1) {
+      assert.deepEqual(after.contentOf(slotPath(slotIndex, 7)), disk.contentOf(slotPath(slotIndex, 7)));
+    }
   });
 
   it('leaves files that are there alone', async () => {

@@ -298,6 +298,7 @@ describe('a failing disk', () => {
       lane.batch(1, 'kept');
       lane.block(1, 'lost');
       lane.block(1, 'lost too');
+      disk.calls.length = 0;
       fail();
       assert.throws(
         () => lane.writer.step(),
@@ -310,6 +311,7 @@ describe('a failing disk', () => {
         },
       );
       assert.equal(durableBlocks(lane), 1, 'nothing of the failed write is published');
+      assert.ok(disk.count('write') === 1 && disk.count('sync') <= 1, 'nothing is tried again');
       disk.off('write');
       disk.off('sync');
       disk.calls.length = 0;

@@ -1,0 +1,18 @@
+/** All planted bugs, in the order of the table in docs/durability.md. */
+import { type PlantedBug, suiteText } from './bug.ts';
+import { COMPACTION_BUGS } from './bugs/compaction.ts';
+import { SEGMENT_BUGS } from './bugs/segment.ts';
+import { WAL_BUGS } from './bugs/wal.ts';
+
+export const PLANTED_BUGS: readonly PlantedBug[] = [...WAL_BUGS, ...SEGMENT_BUGS, ...COMPACTION_BUGS];
+
+/** `count` of the bugs: each seed takes those behind the last one's, and begins anew behind the last bug. */
+export function turnOf(bugs: readonly PlantedBug[], count: number, seed: number): PlantedBug[] {
+  const from = (seed * count) % bugs.length;
+  return [...bugs.slice(from), ...bugs.slice(0, from)].slice(0, count);
+}
+
+/** The rows of the table in docs/durability.md. */
+export function tableOf(bugs: readonly PlantedBug[]): string {
+  return bugs.map((bug) => `| ${bug.name} | ${bug.breaks} | ${suiteText(bug.caughtBy)} |`).join('\n');
+}

@@ -1,0 +1,87 @@
+/** Runs a suite in a scratch tree, and says what it noticed. */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import type { Suite } from './bug.ts';
+import type { ScratchTree } from './tree.ts';
+
+/** Far above what any of the suites needs: a bug that makes a test wait for ever is noticed here. */
+const TIMEOUT_MS = 60_000;
+const FAILED_TEST = /^\s*not ok \d+ - (.*)$/m;
+const PASSED_TESTS = /^# pass (\d+)$/m;
+
+export interface Outcome {
+  readonly green: boolean;
+  /** The first test that failed, or the last line that a campaign said. */
+  readonly noticed: string;
+  readonly seconds: number;
+  /** All that it printed. */
+  readonly output: string;
+}
+
+/** Ends the suite at its first failing test: what the others would say is not asked. */
+export async function runSuite(tree: ScratchTree, suite: Suite): Promise<Outcome> {
+  const started = performance.now();
+  const { code, output, hung } = await run(tree, argumentsOf(tree, suite), 'test' in suite);
+  const failed = FAILED_TEST.exec(output)?.[1];
+  const passed = Number(PASSED_TESTS.exec(output)?.[1] ?? 0);
+  // A filter that matches nothing passes: as a suite that was never green it is of no use here.
+  const green = code === 0 && failed === undefined && ('campaign' in suite || passed > 0);
+  const noticed = hung ? `no end within ${TIMEOUT_MS / 1_000} s` : (failed ?? lastLine(output));
+  return { green, noticed, seconds: (performance.now() - started) / 1_000, output };
+}
+
+function argumentsOf({ root }: ScratchTree, suite: Suite): string[] {
+  if ('campaign' in suite) return [join(root, 'dist/test', `${suite.campaign}.js`), ...suite.args];
+  const only = suite.only === undefined ? [] : [`--test-name-pattern=${suite.only.replace(/[^\w ]/g, '\\$&')}`];
+  return ['--test-reporter=tap', ...only, join(root, 'dist/test', `${suite.test}.test.js`)];
+}
+
+function run(
+  { root, temporary }: ScratchTree,
+  args: readonly string[],
+  endsEarly: boolean,
+): Promise<{ code: number | null; output: string; hung: boolean }> {
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+  return new Promise((resolve, reject) => {
+    // A group of its own: what a test started ends with it.
+    const child = spawn(process.execPath, args, {
+      cwd: root,
+      env: { ...env, TMPDIR: temporary },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+    });
+    let output = '';
+    let hung = false;
+    const take = (part: Buffer): void => {
+      output += String(part);
+      if (endsEarly && FAILED_TEST.test(output)) end(child.pid);
+    };
+    const timer = setTimeout(() => {
+      hung = true;
+      end(child.pid);
+    }, TIMEOUT_MS);
+    child.stdout.on('data', take);
+    child.stderr.on('data', take);
+    child.on('error', reject);
+    child.on('exit', (code) => {
+      clearTimeout(timer);
+      // Read what is left: pipes that a grandchild holds open are not waited for.
+      setImmediate(() => {
+        resolve({ code, output, hung });
+      });
+    });
+  });
+}
+
+function end(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(process.platform === 'win32' ? pid : -pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+function lastLine(output: string): string {
+  return output.trimEnd().split('\n').at(-1) ?? '';
+}
