@@ -10,18 +10,25 @@ export interface ChildOptions {
   readonly dies?: boolean;
   /** Milliseconds after which it is killed. */
   readonly timeout: number;
+  /** Kills it earlier. */
+  readonly signal?: AbortSignal;
 }
 
 /**
  * Runs `entry` with a job as its argument and resolves with the last message it sent; `undefined` when it sent none.
  * Rejects when the child fails.
  */
-export function runChild(entry: string, job: object, { dies = false, timeout }: ChildOptions): Promise<unknown> {
+export function runChild(
+  entry: string,
+  job: object,
+  { dies = false, timeout, signal }: ChildOptions,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const child = fork(join(HERE, entry), [JSON.stringify(job)], {
       execArgv: ['--enable-source-maps', '--expose-gc'],
       timeout,
       killSignal: 'SIGKILL',
+      ...(signal === undefined ? {} : { signal }),
     });
     let message: unknown;
     child.on('message', (received) => {

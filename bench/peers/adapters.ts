@@ -6,6 +6,9 @@ import { floor } from './adapters/floor.ts';
 import { hypercore } from './adapters/hypercore.ts';
 import { lmdb } from './adapters/lmdb.ts';
 import { millrace, millraceMany } from './adapters/millrace.ts';
+import { jetStream } from './adapters/nats.ts';
+import { rabbitMq } from './adapters/rabbitmq.ts';
+import { redis } from './adapters/redis.ts';
 import { rocksdbNative } from './adapters/rocksdb-native.ts';
 import type { Peer } from './peer.ts';
 
@@ -19,4 +22,7 @@ export const PEERS: readonly Peer[] = [
   asyncAppendOnlyLog,
   hypercore,
   rocksdbNative,
+  redis,
+  jetStream,
+  rabbitMq,
 ];

@@ -14,7 +14,7 @@ export function peerResultsText(results: PeerResults): string {
       peers.map(({ name, versions, guarantee }) => [name, versions, guarantee]),
     ),
     ...workloads.map((workload) => workloadText(workload, peers)),
-    'Median and range over the rounds. * marks engines that acknowledge what is not on disk.',
+    'Median and range over the rounds. * marks engines that acknowledge what is not on disk: one round, no comparison.',
     ...(quick ? ['This was a quick run: it shows that the suite works, and its figures say nothing.'] : []),
     '',
   ].join('\n');

@@ -1,9 +1,12 @@
 /** What a peer is: an engine behind one interface, whichever it is. */
+import type { ServerProgram } from './servers/program.ts';
 
 export interface Peer {
   readonly name: string;
   /** Its packages, for their versions; none for what is part of this repository. */
   readonly packages: readonly string[];
+  /** The server that it needs, which has to be on the machine; none for an engine in the process. */
+  readonly program?: ServerProgram;
   /** What holds for a record when its append is acknowledged here. */
   readonly guarantee: string;
   /** Whether an acknowledged record outlives a power loss. */
@@ -12,6 +15,8 @@ export interface Peer {
   readonly groups: 1 | 2;
   /** Whether records can be read back. */
   readonly reads: boolean;
+  /** Whether a record can be read by its number. Default true. */
+  readonly gets?: boolean;
   /** More streams than this are not what it is made for. Default unlimited. */
   readonly streamsMax?: number;
   readonly open: (options: PeerOptions) => Promise<PeerLog>;
@@ -21,14 +26,25 @@ export interface PeerOptions {
   /** Exists, and is the log's alone. Empty, or as an earlier `PeerLog` of the same options left it. */
   readonly dir: string;
   readonly streams: number;
+  readonly recordBytes: number;
   /** `count` more records are acknowledged, in the order in which they were appended. May be called inside `append`. */
   readonly acknowledged: (count: number) => void;
   /** An append failed: the run is over. */
   readonly failed: (error: unknown) => void;
 }
 
+/** A process that works for the log, beside this one. */
+export interface PeerServer {
+  /** Seconds so far, or `NaN` where nothing is known. */
+  processorSeconds(): number;
+  /** Or `NaN` where nothing is known. */
+  peakBytes(): number;
+  kill(): Promise<void>;
+}
+
 /** A log that is open. Records are numbered from 0 in each stream; reads are of stream 0. */
 export interface PeerLog {
+  readonly server?: PeerServer;
   /** Appends a group: `values[i]` goes to the stream `(firstStream + i) % streams`. */
   append(values: readonly Buffer[], firstStream: number): void;
   /** How many records there are. */

@@ -1,6 +1,7 @@
 /** Reads of a peer that was filled before, by another process. */
 import { percentile } from '../statistics.ts';
 import type { PeerLog } from './peer.ts';
+import { processorSeconds } from './processor.ts';
 
 /** A prime: goes through all records without an order that a cache could follow. */
 const STRIDE = 7_368_787;
@@ -13,7 +14,7 @@ export interface Scanned {
 
 /** Reads every record once; throws unless all are there. */
 export async function scanAll(log: PeerLog, records: number, recordBytes: number): Promise<Scanned> {
-  const processor = process.cpuUsage();
+  const processorBefore = processorSeconds(log);
   const begun = performance.now();
   let found = 0;
   let bytes = 0;
@@ -22,11 +23,11 @@ export async function scanAll(log: PeerLog, records: number, recordBytes: number
     bytes += value.length;
   });
   const seconds = (performance.now() - begun) / 1_000;
-  const { user, system } = process.cpuUsage(processor);
+  const processor = processorSeconds(log) - processorBefore;
   if (found !== records || bytes !== records * recordBytes) {
     throw new Error(`the scan found ${found} records with ${bytes} bytes where ${records} were written`);
   }
-  return { seconds, processorSeconds: (user + system) / 1e6 };
+  return { seconds, processorSeconds: processor };
 }
 
 /** Records a second, 64 at a time; peers that answer at once are asked one after the other. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { Machine } from '../../src/cli/machine.ts';
 import type { Figure } from '../workload.ts';
 
-export const PEER_RESULTS_VERSION = 1;
+export const PEER_RESULTS_VERSION = 2;
 
 export interface PeerDescription {
   readonly name: string;
@@ -11,6 +11,13 @@ export interface PeerDescription {
   readonly versions: string;
   readonly guarantee: string;
   readonly durable: boolean;
+}
+
+/** An engine that could not take part. */
+export interface AbsentPeer {
+  readonly name: string;
+  /** With the remedy. */
+  readonly reason: string;
 }
 
 /** What one peer did in one workload. */
@@ -36,7 +43,12 @@ export interface PeerResults {
   readonly command: string;
   readonly quick: boolean;
   readonly machine: Machine;
+  /** Of each ingest, at most. */
+  readonly seconds: number;
+  /** Of the whole comparison. */
+  readonly minutes: number;
   readonly peers: readonly PeerDescription[];
+  readonly absent: readonly AbsentPeer[];
   readonly workloads: readonly PeerWorkloadResult[];
 }
 

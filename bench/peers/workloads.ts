@@ -2,6 +2,7 @@
 import { KIB, MIB } from '../../src/limits/limits.ts';
 import type { Figure } from '../workload.ts';
 import type { PeerJob } from './child.ts';
+import type { PeerBenchOptions } from './options.ts';
 import type { Peer } from './peer.ts';
 
 export type PeerWorkloadKind = 'ingest' | 'read' | 'reopen';
@@ -25,6 +26,7 @@ const INGEST_FIGURES: readonly Figure[] = [
   { name: 'processor time a million records', unit: 'seconds', better: 'lower' },
   { name: 'peak memory', unit: 'bytes', better: 'lower' },
 ];
+const RECORDS: Figure = { name: 'records', unit: 'records', better: 'higher' };
 const READ_FIGURES: readonly Figure[] = [
   { name: 'scan', unit: 'records/s', better: 'higher' },
   { name: 'scan processor time a million records', unit: 'seconds', better: 'lower' },
@@ -32,10 +34,12 @@ const READ_FIGURES: readonly Figure[] = [
   { name: 'get p50', unit: 'us', better: 'lower' },
   { name: 'get p99', unit: 'us', better: 'lower' },
   { name: 'disk bytes a user byte', unit: 'share', better: 'lower' },
+  RECORDS,
 ];
 const REOPEN_FIGURES: readonly Figure[] = [
   { name: 'time', unit: 'ms', better: 'lower' },
   { name: 'missing', unit: 'records', better: 'lower' },
+  RECORDS,
 ];
 
 const SIZES = [
@@ -49,10 +53,9 @@ const READ_BYTES = 512 * MIB;
 const WIDE = WINDOWS[0]!;
 /** A quick run moves this share. */
 const QUICK_SHARE = 1 / 128;
-const READS = 50_000;
-/** Seconds of an ingest. */
-const SECONDS = 4;
-const SECONDS_QUICK = 0.15;
+const READS = 20_000;
+/** A load ends after so many times the seconds of an ingest: slow engines are read with fewer records. */
+const LOAD_SHARE = 4;
 
 export const PEER_WORKLOADS: readonly PeerWorkload[] = [
   ...WINDOWS.flatMap((window) =>
@@ -108,9 +111,9 @@ export function takesPart(peer: Peer, { kind, streams }: PeerWorkload): boolean 
 /** Everything of a job but its step. */
 export function jobFor(
   peer: Peer,
-  { recordBytes, window, streams, bytes }: PeerWorkload,
+  { kind, recordBytes, window, streams, bytes }: PeerWorkload,
   dir: string,
-  quick: boolean,
+  { quick, seconds }: Pick<PeerBenchOptions, 'quick' | 'seconds'>,
 ): Omit<PeerJob, 'step'> {
   const share = quick ? QUICK_SHARE : 1;
   return {
@@ -120,7 +123,7 @@ export function jobFor(
     window,
     streams,
     records: Math.floor((bytes * share) / recordBytes),
-    seconds: quick ? SECONDS_QUICK : SECONDS,
+    seconds: kind === 'ingest' ? seconds : seconds * LOAD_SHARE,
     reads: Math.floor(READS * share),
   };
 }

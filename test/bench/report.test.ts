@@ -9,6 +9,9 @@ const peers: PeerResults = {
   version: PEER_RESULTS_VERSION,
   kind: 'peers',
   command: 'npm run bench:peers --',
+  seconds: 1.5,
+  minutes: 20,
+  absent: [{ name: 'remote', reason: 'remote-server is not installed' }],
   peers: [
     { name: 'millrace', versions: '', guarantee: 'on disk', durable: true },
     { name: 'swift', versions: 'swift 1.0', guarantee: 'in the page cache', durable: false },
