@@ -1,8 +1,9 @@
 /** RabbitMQ streams: logs of chunks, here with one replica, over the stream protocol. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { loadPackage } from '../packages.ts';
-import type { Peer, PeerLog, PeerOptions } from '../peer.ts';
+import type { Peer, PeerLog, PeerOptions, PeerServer } from '../peer.ts';
 import { programPath, type ServerProgram } from '../servers/program.ts';
 import { accepts, freePorts, LOOPBACK, Server } from '../servers/server.ts';
 
@@ -62,6 +63,8 @@ const STREAM = 'records';
 /** Bytes of a publish frame: the broker takes a MiB. */
 const FRAME_BYTES = 900_000;
 const CHUNK_RECORDS_MAX = 2_000;
+/** Milliseconds after which a new stream outlives a kill of the broker. */
+const SETTLED_AFTER = 4_000;
 /** Milliseconds after which a stream that delivers nothing counts as empty. */
 const EMPTY_AFTER = 5_000;
 
@@ -95,9 +98,26 @@ export const rabbitMq: Peer = {
       await broker.stop();
       await names.stop();
     };
-    return { ...logOf(client, publisher, streams.Offset, options), server: broker, close };
+    const server = crashing(broker, names, performance.now());
+    return { ...logOf(client, publisher, streams.Offset, options), server, close };
   },
 };
+
+/**
+ * The broker, to be killed when what it knows of a new stream is written: in its first seconds that is in memory alone,
+ * and the stream does not come back. Here it is records that are in question.
+ */
+function crashing(broker: Server, names: Server, begun: number): PeerServer {
+  return {
+    processorSeconds: () => broker.processorSeconds(),
+    peakBytes: () => broker.peakBytes(),
+    kill: async () => {
+      await sleep(Math.max(0, SETTLED_AFTER - (performance.now() - begun)));
+      await broker.kill();
+      await names.kill();
+    },
+  };
+}
 
 /** The broker, and the daemon of Erlang that knows its name. */
 async function startBroker(dir: string): Promise<{ servers: readonly [Server, Server]; port: number }> {
