@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 /** A server that a peer's client talks to. */
 export interface ServerProgram {
   readonly name: string;
-  /** Looked at before PATH: where the program itself is, if what PATH has is a wrapper for the machine's own service. */
+  /** Looked at before PATH: where the program is, if PATH has a wrapper for the service of the machine. */
   readonly places?: readonly string[];
   /** Arguments that make it print its version. Default: its folder tells. */
   readonly versionArguments?: readonly string[];
