@@ -1,9 +1,11 @@
 /** Actors that share streams: many append, publish, store offsets, flush, trim and merge at once. */
 import type { SeededRandom } from '../../src/base/random.ts';
-import type { Store } from '../../src/index.ts';
+import assert from 'node:assert/strict';
+import type { Store, Stream } from '../../src/index.ts';
+import { isMillraceError } from '../../src/index.ts';
 import { report } from './reports.ts';
-import { valueOf, valuesOf } from './values.ts';
-import { type ActorName, sharedNames, type Workload } from './workloads.ts';
+import { markOf, valueOf, valuesOf } from './values.ts';
+import { type ActorName, sharedNames, streamOptions, type Workload } from './workloads.ts';
 
 export const PUBLISHER = 'publisher';
 
@@ -50,6 +52,8 @@ export class Actors {
       case 'compact':
         // Merges whatever can be merged, however young.
         return [this.#repeat(() => this.#cast.store.compact({ force: true }))];
+      case 'follow':
+        return this.#streams.map((stream) => this.#follow(stream));
     }
   }
 
@@ -60,15 +64,25 @@ export class Actors {
     }
   }
 
-  #stream(): string {
+  #name(): string {
     return this.#streams[this.#cast.random.below(this.#streams.length)] as string;
   }
 
+  #stream(name: string): Promise<Stream> {
+    return this.#cast.store.stream(name, streamOptions(this.#cast.workload));
+  }
+
+  async #rest(): Promise<void> {
+    const { random, workload } = this.#cast;
+    if (workload.rest !== undefined) await pause(random, workload.rest);
+  }
+
   async #append(countOf: () => number): Promise<void> {
-    const { random, store, nextName, signal } = this.#cast;
+    const { random, nextName, signal } = this.#cast;
     while (!signal.aborted) {
-      const name = this.#stream();
-      const stream = await store.stream(name);
+      await this.#rest();
+      const name = this.#name();
+      const stream = await this.#stream(name);
       const appends = Array.from({ length: 1 + random.below(BURST_MAX) }, async () => {
         const append = nextName();
         const count = countOf();
@@ -82,10 +96,11 @@ export class Actors {
 
   /** Sends ids again that a former process may or may not have made durable. */
   async #publish(name: string): Promise<void> {
-    const { random, store, publishFrom, signal } = this.#cast;
-    const stream = await store.stream(name);
+    const { random, publishFrom, signal } = this.#cast;
+    const stream = await this.#stream(name);
     const publisher = stream.publisher(PUBLISHER);
     for (let publishingId = publishFrom[name] ?? 0; !signal.aborted;) {
+      await this.#rest();
       const ids = Array.from({ length: 1 + random.below(5) }, (_, index) => publishingId + index);
       publishingId += ids.length;
       await Promise.all(
@@ -99,8 +114,8 @@ export class Actors {
   }
 
   async #storeOffsets(name: string): Promise<void> {
-    const { random, store } = this.#cast;
-    const stream = await store.stream(name);
+    const { random } = this.#cast;
+    const stream = await this.#stream(name);
     await this.#repeat(async () => {
       const { firstOffset, durableOffset } = await stream.info();
       if (durableOffset <= firstOffset) return;
@@ -113,17 +128,33 @@ export class Actors {
   }
 
   async #trim(): Promise<void> {
-    const name = this.#stream();
-    const stream = await this.#cast.store.stream(name);
+    const name = this.#name();
+    const stream = await this.#stream(name);
     const { firstOffset, durableOffset } = await stream.info();
     const before = firstOffset + this.#cast.random.below(1 + Math.floor((durableOffset - firstOffset) / 2));
     report({ type: 'trimming', stream: name, before });
     await stream.trim(before);
     report({ type: 'trimmed', stream: name, before });
   }
+
+  /** Records come whole and in order, from wherever the stream ends now. */
+  async #follow(name: string): Promise<void> {
+    const { signal } = this.#cast;
+    const stream = await this.#stream(name);
+    let next = 0;
+    try {
+      for await (const { offset, value } of stream.read({ from: 'next', follow: true, signal, onTrimmed: 'skip' })) {
+        markOf(value?.toString() ?? '');
+        assert.ok(offset >= next, `${name}: ${offset} after ${next - 1}`);
+        next = offset + 1;
+      }
+    } catch (error) {
+      if (!isMillraceError(error, 'ERR_MILLRACE_ABORTED')) throw error;
+    }
+  }
 }
 
-/** Up to 30 ms. */
-export function pause(random: SeededRandom): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, random.below(30)));
+/** Up to so many milliseconds. */
+export function pause(random: SeededRandom, most = 30): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, random.below(most)));
 }

@@ -6,12 +6,13 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { SeededRandom } from '../../src/base/random.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
-import { open, type WalOptions } from '../../src/index.ts';
+import { type ErrorData, unpackError } from '../../src/errors/millrace-error.ts';
+import { type MillraceError, open, type WalOptions } from '../../src/index.ts';
 import { Actors, type Cast } from './actors.ts';
 import { own } from './owner.ts';
 import type { ProducerTask } from './producer.worker.ts';
 import { report } from './reports.ts';
-import { openOptions, ownedNames, workloadNamed } from './workloads.ts';
+import { openOptions, ownedNames, producedNames, streamOptions, workloadNamed } from './workloads.ts';
 
 export interface Task {
   readonly dir: string;
@@ -25,23 +26,26 @@ export interface Task {
 /** Starts every actor of the workload. */
 export function play(cast: Cast): Promise<void>[] {
   const actors = new Actors(cast);
-  const { owned } = cast.workload;
-  const names = ownedNames(cast.workload);
-  const owners =
-    owned?.producers === undefined ? names.map((name) => own(name, cast)) : produce(names, owned.producers, cast);
-  return [...cast.workload.actors.flatMap((name) => actors.start(name)), ...owners];
+  const owners = ownedNames(cast.workload).map((name) => own(name, cast));
+  return [...cast.workload.actors.flatMap((name) => actors.start(name)), ...owners, ...produce(cast)];
 }
 
 /** Threads with a lane of their own, which share the streams among them. */
-function produce(names: readonly string[], threads: number, { store, random }: Cast): Promise<void>[] {
+function produce({ store, random, workload, signal }: Cast): Promise<void>[] {
+  const threads = workload.produced?.threads ?? 0;
   return Array.from({ length: threads }, async (_, index) => {
-    const streams = names.filter((_name, position) => position % threads === index);
-    const workerData: ProducerTask = { seed: random.uint32(), streams };
-    const worker = new Worker(new URL('producer.worker.js', import.meta.url), { workerData });
+    const streams = producedNames(workload).filter((_name, position) => position % threads === index);
+    const workerData: ProducerTask = { seed: random.uint32(), streams, options: streamOptions(workload) };
     const handle = await store.producer({ slots: 2, slotBytes: 64 * 1024 });
+    const worker = new Worker(new URL('producer.worker.js', import.meta.url), { workerData });
+    let failure: MillraceError | undefined;
+    worker.once('message', (data: ErrorData) => {
+      failure = unpackError(data);
+    });
     worker.postMessage(handle, handle.transferList);
-    const [error] = (await once(worker, 'error')) as [Error];
-    throw error;
+    signal.addEventListener('abort', () => worker.postMessage('stop'));
+    await once(worker, 'exit');
+    if (failure !== undefined) throw failure;
   });
 }
 

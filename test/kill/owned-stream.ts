@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import type { Store } from '../../src/index.ts';
 import type { Content } from './expectation.ts';
+import { readWhole } from './reading.ts';
 import { keyOf, markOf, valuesOf } from './values.ts';
 
 export type Step =
@@ -45,6 +46,13 @@ export function statesOf(state: StreamState, step: Step): readonly StreamState[]
   return [state, { ...state, compression: step.compression, maxAge: step.maxAge }];
 }
 
+/** The state once retention has removed what lies below an offset. */
+function startedAt(state: StreamState, firstOffset: number): StreamState {
+  const removed = firstOffset - state.firstOffset;
+  if (removed <= 0 || removed > state.values.length) return state;
+  return { ...state, firstOffset, values: state.values.slice(removed) };
+}
+
 interface FoundStream {
   readonly firstOffset: number;
   readonly nextOffset: number;
@@ -53,22 +61,38 @@ interface FoundStream {
   readonly maxAge: number | undefined;
 }
 
+/** What may become of records without a step. */
+export interface OwnedStreamTraits {
+  /** Compaction may have removed records whose key has a later one. Default false. */
+  readonly keyed?: boolean;
+  /** Retention may have removed the first records. Default false. */
+  readonly retained?: boolean;
+}
+
 export class OwnedStream {
   readonly #keyed: boolean;
+  readonly #retained: boolean;
   /** What the stream may be like. */
   #states: readonly StreamState[] = [NEW_STREAM];
   /** Those of `#states` in which the step under way is done. */
   #done: readonly StreamState[] = this.#states;
 
-  /** `keyed`: compaction may have removed records whose key has a later one. */
-  constructor(keyed: boolean) {
+  constructor({ keyed = false, retained = false }: OwnedStreamTraits) {
     this.#keyed = keyed;
+    this.#retained = retained;
   }
 
   begin(step: Step): void {
     const outcomes = this.#states.map((state) => statesOf(state, step));
     this.#states = outcomes.flat();
     this.#done = outcomes.flatMap((states) => states.slice(-1));
+  }
+
+  /** Forgets what lies below an offset that retention was seen to have reached. */
+  forget(firstOffset: number): void {
+    if (!this.#retained) return;
+    this.#states = this.#states.map((state) => startedAt(state, firstOffset));
+    this.#done = this.#done.map((state) => startedAt(state, firstOffset));
   }
 
   /** Somebody was told that the step is done. */
@@ -78,10 +102,10 @@ export class OwnedStream {
 
   async check(store: Store, name: string): Promise<Content> {
     const stream = await store.stream(name);
-    const { firstOffset, nextOffset } = await stream.info();
-    const content: { offset: number; value: string }[] = [];
-    for await (const { offset, value } of stream.read()) content.push({ offset, value: value?.toString() ?? '' });
+    const { info, content } = await readWhole(stream);
+    const { firstOffset, nextOffset } = info;
     const { compression, retention } = stream.config;
+    this.forget(firstOffset);
     const found = { firstOffset, nextOffset, content, compression, maxAge: retention.maxAge };
     const states = this.#states.filter((candidate) => this.#fits(candidate, found));
     assert.ok(states.length > 0, `${name} is none of what it may be:\n${this.#describe(found)}`);
@@ -91,6 +115,7 @@ export class OwnedStream {
   }
 
   checkSeen(name: string, content: Content): void {
+    this.forget(content[0]?.offset ?? 0);
     const isKnown = this.#states.some((state) => this.#holds(state, content));
     assert.ok(isKnown, `${name}: what can be read of it is none of what it may be`);
   }

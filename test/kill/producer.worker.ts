@@ -2,7 +2,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { SeededRandom } from '../../src/base/random.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
-import { attachProducer, type ProducerHandle } from '../../src/index.ts';
+import { attachProducer, isMillraceError, type ProducerHandle, type StreamOptions } from '../../src/index.ts';
+import { packError } from '../../src/errors/millrace-error.ts';
 import { pause } from './actors.ts';
 import { chooseAppends } from './owner.ts';
 import { report } from './reports.ts';
@@ -11,13 +12,15 @@ import { valuesOf } from './values.ts';
 export interface ProducerTask {
   readonly seed: number;
   readonly streams: readonly string[];
+  /** What they are made with. */
+  readonly options: StreamOptions;
 }
 
 /** Now and then a stream is given back, and taken again. */
 const APPENDS_HELD = 5;
 
 async function produce(handle: ProducerHandle): Promise<void> {
-  const { seed, streams } = workerData as ProducerTask;
+  const { seed, streams, options } = workerData as ProducerTask;
   await loadChecksum();
   const producer = await attachProducer(handle);
   const random = new SeededRandom(seed);
@@ -26,10 +29,10 @@ async function produce(handle: ProducerHandle): Promise<void> {
     appends += 1;
     return `${seed}p.${appends}`;
   };
-  const work = async (name: string): Promise<never> => {
-    for (;;) {
-      const stream = await producer.stream(name);
-      for (let count = 0; count < APPENDS_HELD; count += 1) {
+  const work = async (name: string): Promise<void> => {
+    while (!isStopped) {
+      const stream = await producer.stream(name, options);
+      for (let count = 0; count < APPENDS_HELD && !isStopped; count += 1) {
         await pause(random);
         const step = chooseAppends(random, nextName);
         report({ type: 'step', stream: name, step });
@@ -40,6 +43,21 @@ async function produce(handle: ProducerHandle): Promise<void> {
     }
   };
   await Promise.all(streams.map(work));
+  await producer.close();
 }
 
-parentPort?.once('message', (handle: ProducerHandle) => void produce(handle));
+/** Told by any message after the first. */
+let isStopped = false;
+
+parentPort?.once('message', (handle: ProducerHandle) => {
+  parentPort?.once('message', () => {
+    isStopped = true;
+  });
+  void produce(handle)
+    .catch((error: unknown) => {
+      if (!isMillraceError(error)) throw error;
+      // Thrown, it would lose its code on the way.
+      parentPort?.postMessage(packError(error, error.code));
+    })
+    .finally(() => parentPort?.close());
+});

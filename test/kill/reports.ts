@@ -1,6 +1,7 @@
 /** What the process that will be killed tells its parent, a line each: everything in it is durable. */
 import { writeSync } from 'node:fs';
 import type { Step } from './owned-stream.ts';
+import type { Sample } from './sampler.ts';
 import type { Survival } from './survivor.ts';
 
 /** The descriptor that reports go to. */
@@ -38,6 +39,8 @@ export type Report =
   /** Of a stream that one actor has to itself: `step` may be done from now on, and is done. */
   | { readonly type: 'step'; readonly stream: string; readonly step: Step }
   | { readonly type: 'done'; readonly stream: string }
+  /** Once a second, from processes that are asked for it. */
+  | Sample
   /** The last one, of a process that was to survive. */
   | Survival;
 

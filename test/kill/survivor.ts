@@ -10,9 +10,11 @@ import { type WorkerFiles, workerFiles } from '../../src/thread/worker-files.ts'
 import { type Mortality, MORTALITY } from '../support/mortal.worker.ts';
 import { play, type Task } from './child.ts';
 import type { Content } from './expectation.ts';
+import { readWhole } from './reading.ts';
 import { report } from './reports.ts';
+import { Sampler } from './sampler.ts';
 import { valuesOf } from './values.ts';
-import { openOptions, ownedNames, sharedNames, workloadNamed } from './workloads.ts';
+import { openOptions, ownedNames, producedNames, sharedNames, workloadNamed } from './workloads.ts';
 
 export interface Trial extends Task {
   readonly options?: Pick<OpenOptions, 'compaction'>;
@@ -22,6 +24,8 @@ export interface Trial extends Task {
   readonly until?: string;
   /** Where it writes down what it can still read when all is over: name and content of each stream. */
   readonly seen: string;
+  /** Tell of itself once a second. Default false. */
+  readonly sampled?: boolean;
   /** For how long its thread is blocked in the middle, in milliseconds. Default not at all. */
   readonly blocked?: number;
 }
@@ -97,12 +101,9 @@ async function readAll(store: Store, trial: Trial): Promise<void> {
   const workload = workloadNamed(trial.workload);
   const seen: [string, Content][] = [];
   const names = new Set((await store.streams()).map(({ name }) => name));
-  for (const name of [...sharedNames(workload), ...ownedNames(workload)]) {
+  for (const name of [...sharedNames(workload), ...ownedNames(workload), ...producedNames(workload)]) {
     if (!names.has(name)) continue;
-    const content: { offset: number; value: string }[] = [];
-    for await (const { offset, value } of (await store.stream(name)).read()) {
-      content.push({ offset, value: value?.toString() ?? '' });
-    }
+    const { content } = await readWhole(await store.stream(name));
     seen.push([name, content]);
   }
   writeFileSync(trial.seen, JSON.stringify(seen));
@@ -145,7 +146,9 @@ if (process.argv[1] === import.meta.filename) {
   let left = { append: 'not open', merge: 'not open', close: 'not open' };
   if (store !== undefined) {
     report({ type: 'open' });
+    const sampler = trial.sampled === true ? new Sampler(store, report) : undefined;
     errors = await work(store, trial);
+    await sampler?.stop();
     const append = await appendOnce(store, 'stream-0', `${trial.seed}.last`);
     const merge = await outcome(store.compact({ force: true }), 'merged');
     await readAll(store, trial);

@@ -1,8 +1,8 @@
 /** The kinds of work that processes are killed in, each with the threads and files that a program has. */
-import type { OpenOptions } from '../../src/index.ts';
+import type { OpenOptions, Retention, StreamOptions } from '../../src/index.ts';
 
 /** What goes on in a process, each in a loop of its own. */
-export type ActorName = 'append' | 'group' | 'publish' | 'store-offsets' | 'flush' | 'trim' | 'compact';
+export type ActorName = 'append' | 'group' | 'publish' | 'store-offsets' | 'flush' | 'trim' | 'compact' | 'follow';
 
 /** What is done to a stream that one actor has to itself, one step after the other. */
 export type StepKind = 'append' | 'truncate' | 'trim' | 'delete' | 'configure';
@@ -18,9 +18,13 @@ export interface Workload {
     readonly steps: readonly StepKind[];
     /** Records have few keys, and compaction keeps the latest of each. Default false. */
     readonly keyed?: boolean;
-    /** Other threads append to them, each through a lane of its own: so many. Default 0. */
-    readonly producers?: number;
   };
+  /** Streams that other threads append to, each thread through a lane of its own. Default none. */
+  readonly produced?: { readonly streams: number; readonly threads: number };
+  /** Of all streams whose records have no keys. Default: nothing goes by itself. */
+  readonly retention?: Retention;
+  /** Appending actors rest for up to so many milliseconds between two bursts. Default 0. */
+  readonly rest?: number;
   /** Without a WAL, and with objects in a directory. Default false. */
   readonly diskless?: boolean;
   /** Another process reads all the while. Default false. */
@@ -32,6 +36,9 @@ export interface Workload {
 }
 
 const APPENDS: readonly ActorName[] = ['append', 'append', 'append', 'group', 'group', 'group'];
+
+/** Steps of streams that grow, are trimmed at times, and rarely begin anew. */
+const GROWTH: readonly StepKind[] = [...Array.from({ length: 120 }, () => 'append' as const), 'trim', 'trim', 'delete'];
 
 export const WORKLOADS: Readonly<Record<string, Workload>> = {
   everything: {
@@ -54,7 +61,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
   lanes: {
     shared: 3,
     actors: ['append', 'group', 'flush', 'compact'],
-    owned: { streams: 4, steps: ['append'], producers: 2 },
+    produced: { streams: 4, threads: 2 },
     work: 1_000,
   },
   trims: {
@@ -72,6 +79,15 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
   'many streams': { shared: 200, actors: [...APPENDS, ...APPENDS, 'flush', 'compact'] },
   'a reader beside': { shared: 6, actors: [...APPENDS, 'publish', 'flush', 'compact'], reader: true },
   births: { shared: 3, actors: ['append', 'flush'], births: true },
+  endless: {
+    shared: 8,
+    actors: ['append', 'append', 'group', 'group', 'publish', 'store-offsets', 'follow'],
+    owned: { streams: 3, steps: GROWTH, keyed: true },
+    produced: { streams: 4, threads: 2 },
+    retention: { maxBytes: 512 * 1024 },
+    rest: 30,
+    work: 1_000,
+  },
   'no WAL': {
     shared: 6,
     actors: [...APPENDS, 'publish', 'store-offsets', 'flush', 'trim', 'compact'],
@@ -92,6 +108,15 @@ export function sharedNames({ shared }: Workload): string[] {
 
 export function ownedNames({ owned }: Workload): string[] {
   return Array.from({ length: owned?.streams ?? 0 }, (_, index) => `owned-${index}`);
+}
+
+export function producedNames({ produced }: Workload): string[] {
+  return Array.from({ length: produced?.streams ?? 0 }, (_, index) => `produced-${index}`);
+}
+
+/** Of shared and produced streams. */
+export function streamOptions({ retention }: Workload): StreamOptions {
+  return retention === undefined ? {} : { retention };
 }
 
 /** How the store of a workload is opened, by the process that is killed and by the one that checks. */
