@@ -24,6 +24,8 @@ export interface LinePlot {
   /** `log` for values that span orders of magnitude. Default: linear, from zero. */
   readonly scale?: 'linear' | 'log';
   readonly xScale?: Scale;
+  /** Places where something happened: upright lines, with the first letter of their names where there are few. */
+  readonly marks?: readonly { readonly name: string; readonly at: number }[];
 }
 
 // As wide as a phone: text stays readable there, and two plots stand side by side on a desk.
@@ -37,6 +39,8 @@ const BOTTOM = 22;
 const HEADROOM = 1.05;
 /** More points than the plot has pixels show nothing. */
 const POINTS_MAX = 480;
+/** More letters than this run into each other. */
+const LETTERS_MAX = 40;
 
 export function linePlot(plot: LinePlot): string {
   const { title, note, lines, limit, scale, yText = short } = plot;
@@ -68,6 +72,7 @@ export function linePlot(plot: LinePlot): string {
     `<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escape(title)}">`,
     ...grid,
     ...x.labels,
+    ...marksOf(plot, x.at),
     bound,
     ...paths,
     ...hits(plot, picked, x.at),
@@ -110,6 +115,17 @@ function pathOf(
     }
   }
   return path;
+}
+
+function marksOf({ marks = [] }: LinePlot, x: Places['at']): string[] {
+  return marks.map(({ name, at }) => {
+    const place = x(at).toFixed(1);
+    const letter = marks.length > LETTERS_MAX ? '' : name.slice(0, 1);
+    return (
+      `<line class="mark" x1="${place}" x2="${place}" y1="${TOP}" y2="${HEIGHT - BOTTOM}"/>` +
+      `<text x="${place}" y="${TOP}" text-anchor="middle">${escape(letter)}</text>`
+    );
+  });
 }
 
 /** Over each place a strip that shows its figures to who points at it. */

@@ -38,6 +38,7 @@ figcaption .note { font-weight: 400; }
 svg { display: block; width: 100%; height: auto; font: 11px system-ui, sans-serif; }
 svg text { fill: var(--soft); } svg .label { text-anchor: end; }
 svg .axis { stroke: var(--line); } svg .limit { stroke: var(--missed); stroke-dasharray: 4 3; }
+svg .mark { stroke: var(--soft); stroke-opacity: 0.35; stroke-dasharray: 2 3; }
 svg .hit { fill: transparent; } svg .hit:hover { fill: var(--soft); fill-opacity: 0.15; }
 .cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: 0.5rem; margin: 1rem 0;
   padding: 0; }

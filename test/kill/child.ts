@@ -32,10 +32,10 @@ export function play(cast: Cast): Promise<void>[] {
 
 /** Threads with a lane of their own, which share the streams among them. */
 function produce({ store, random, workload, signal }: Cast): Promise<void>[] {
-  const threads = workload.produced?.threads ?? 0;
+  const { threads = 0, held = 5 } = workload.produced ?? {};
   return Array.from({ length: threads }, async (_, index) => {
     const streams = producedNames(workload).filter((_name, position) => position % threads === index);
-    const workerData: ProducerTask = { seed: random.uint32(), streams, options: streamOptions(workload) };
+    const workerData: ProducerTask = { seed: random.uint32(), streams, held, options: streamOptions(workload) };
     const handle = await store.producer({ slots: 2, slotBytes: 64 * 1024 });
     const worker = new Worker(new URL('producer.worker.js', import.meta.url), { workerData });
     let failure: MillraceError | undefined;

@@ -3,9 +3,10 @@
  * cannot grow, and whatever needs a block of it that was never written gets an error from the device, at the write or
  * only at the sync. Needs root and loop devices.
  */
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { runSync } from '../support/child-processes.ts';
+import { fillUp } from './ballast.ts';
 import type { FileSystemName } from './image-mounts.ts';
 
 const MEMORY_MIB = 160;
@@ -31,14 +32,7 @@ export class FailingDisk {
 
   /** From now on no block can be written that was not written before. */
   fail(): void {
-    const ballast = openSync(join(this.#memory, 'ballast'), 'w');
-    try {
-      for (const bytes of [1024 * 1024, 4096]) {
-        while (writes(ballast, Buffer.alloc(bytes)));
-      }
-    } finally {
-      closeSync(ballast);
-    }
+    fillUp(join(this.#memory, 'ballast'));
   }
 
   /** There is room again; what the system still held of the file system is forgotten. */
@@ -51,14 +45,5 @@ export class FailingDisk {
   remove(): void {
     runSync('umount', this.path);
     runSync('umount', this.#memory);
-  }
-}
-
-function writes(descriptor: number, bytes: Buffer): boolean {
-  try {
-    return writeSync(descriptor, bytes) === bytes.length;
-  } catch (error) {
-    if ((error as { code?: string }).code === 'ENOSPC') return false;
-    throw error;
   }
 }

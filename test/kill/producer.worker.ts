@@ -12,15 +12,14 @@ import { valuesOf } from './values.ts';
 export interface ProducerTask {
   readonly seed: number;
   readonly streams: readonly string[];
+  /** A stream is given back, and taken again, after so many bursts. */
+  readonly held: number;
   /** What they are made with. */
   readonly options: StreamOptions;
 }
 
-/** Now and then a stream is given back, and taken again. */
-const APPENDS_HELD = 5;
-
 async function produce(handle: ProducerHandle): Promise<void> {
-  const { seed, streams, options } = workerData as ProducerTask;
+  const { seed, streams, held, options } = workerData as ProducerTask;
   await loadChecksum();
   const producer = await attachProducer(handle);
   const random = new SeededRandom(seed);
@@ -32,7 +31,7 @@ async function produce(handle: ProducerHandle): Promise<void> {
   const work = async (name: string): Promise<void> => {
     while (!isStopped) {
       const stream = await producer.stream(name, options);
-      for (let count = 0; count < APPENDS_HELD && !isStopped; count += 1) {
+      for (let count = 0; count < held && !isStopped; count += 1) {
         await pause(random);
         const step = chooseAppends(random, nextName);
         report({ type: 'step', stream: name, step });

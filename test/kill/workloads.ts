@@ -20,7 +20,12 @@ export interface Workload {
     readonly keyed?: boolean;
   };
   /** Streams that other threads append to, each thread through a lane of its own. Default none. */
-  readonly produced?: { readonly streams: number; readonly threads: number };
+  readonly produced?: {
+    readonly streams: number;
+    readonly threads: number;
+    /** A stream is given back, and taken again, after so many bursts. Default 5. */
+    readonly held?: number;
+  };
   /** Of all streams whose records have no keys. Default: nothing goes by itself. */
   readonly retention?: Retention;
   /** Appending actors rest for up to so many milliseconds between two bursts. Default 0. */
@@ -83,7 +88,7 @@ export const WORKLOADS: Readonly<Record<string, Workload>> = {
     shared: 8,
     actors: ['append', 'append', 'group', 'group', 'publish', 'store-offsets', 'follow'],
     owned: { streams: 3, steps: GROWTH, keyed: true },
-    produced: { streams: 4, threads: 2 },
+    produced: { streams: 4, threads: 2, held: 100 },
     retention: { maxBytes: 512 * 1024 },
     rest: 30,
     work: 1_000,

@@ -104,7 +104,7 @@ export class Producer {
   }
 
   async #open(name: string, options: StreamOptions): Promise<ProducerStream> {
-    const granted = (await this.#calls.call({ type: 'stream', name, options })) as GrantedStream;
+    const granted = (await this.#ask({ type: 'stream', name, options })) as GrantedStream;
     const stream = new ProducerStream(granted, {
       lane: () => {
         this.#check();
@@ -118,7 +118,7 @@ export class Producer {
 
   async #release(streamId: number): Promise<void> {
     await this.#settle();
-    await this.#calls.call({ type: 'release', streamId });
+    await this.#ask({ type: 'release', streamId });
     this.#streams.delete(streamId);
   }
 
@@ -126,13 +126,23 @@ export class Producer {
     for (const stream of this.#streams.values()) stream.bar();
     try {
       await this.#settle();
-      await this.#calls.call({ type: 'close' });
+      await this.#ask({ type: 'close' });
     } catch (error) {
       // A store that was closed before has everything already.
       if (!isMillraceError(error, 'ERR_MILLRACE_CLOSED')) throw error;
     } finally {
       this.#fail(new MillraceError('ERR_MILLRACE_CLOSED', 'the producer was closed'));
       this.#calls.close();
+    }
+  }
+
+  /** A store that has stopped ends all that was asked of it, after it has said why. */
+  async #ask(request: ProducerRequest): Promise<unknown> {
+    try {
+      return await this.#calls.call(request);
+    } catch (error) {
+      if (isMillraceError(error, 'ERR_MILLRACE_CLOSED') && this.#lane.failure !== undefined) throw this.#lane.failure;
+      throw error;
     }
   }
 

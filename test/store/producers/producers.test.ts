@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, suite, test } from 'node:test';
 import {
@@ -233,6 +233,20 @@ suite('producers in other threads', () => {
     assert.deepEqual([String(record?.key), record?.timestamp], ['k', 5]);
     await producer.close();
     await assert.rejects(stream.append('w'), { code: 'ERR_MILLRACE_CLOSED' });
+  });
+
+  test('who waits for a store that stops meanwhile is told why it has stopped', async () => {
+    const path = directory();
+    const store = await open({ dir: path, wal: SMALL, compaction: false });
+    const producer = await attachProducer(await store.producer(SMALL));
+    const stream = await producer.stream('a');
+    await stream.append('has nowhere to go');
+    rmSync(join(path, 'objects'), { recursive: true, force: true });
+    writeFileSync(join(path, 'objects'), 'in the way');
+    await assert.rejects(stream.release(), { code: 'ERR_MILLRACE_DIRECTORY_UNUSABLE' });
+    await assert.rejects(producer.stream('b'), { code: 'ERR_MILLRACE_DIRECTORY_UNUSABLE' });
+    await assert.rejects(producer.close(), { code: 'ERR_MILLRACE_DIRECTORY_UNUSABLE' });
+    await store.close();
   });
 
   test('a store without a WAL has no lanes for others', async () => {
