@@ -1,4 +1,4 @@
-/** Whether a soak was flat: medians of one part of it against those of a later one, so that no single moment decides. */
+/** Whether a soak was flat: medians of one part of it against those of a later one: no single moment decides. */
 import { spreadOf } from '../../bench/statistics.ts';
 import type { Life, SoakResult, SoakSample } from './result.ts';
 
