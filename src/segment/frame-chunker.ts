@@ -44,7 +44,8 @@ export class FrameChunker {
   fits({ firstOffset, offsetSpan, frameBytes }: FramePlace): boolean {
     const end = firstOffset + offsetSpan + this.#frameBase;
     if (end - this.#firstOffset > CHUNK_OFFSETS_MAX) return false;
-    return this.#bytes === 0 || this.#bytes + frameBytes <= this.#buffer.length;
+    // Not the length of the buffer: one large frame must not make large chunks of all that come behind it.
+    return this.#bytes === 0 || this.#bytes + frameBytes <= CHUNK_RAW_BYTES_TARGET;
   }
 
   /** Adds the frame that lies at `at` in `source`, whose view is `view`, by copying it. */

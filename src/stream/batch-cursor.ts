@@ -57,6 +57,8 @@ export interface CursorStart {
   readonly offset: number;
   /** Whether it matters that this very offset may have been trimmed; otherwise the first one that is left will do. */
   readonly exact: boolean;
+  /** Passes over the records in front of the first one with this timestamp or a later one. */
+  readonly timestamp?: number;
 }
 
 /**
@@ -88,7 +90,7 @@ async function* cursor(
   options: ReadOptions,
   signals: readonly AbortSignal[],
 ): AsyncGenerator<RecordBatch> {
-  let { offset, exact } = start;
+  let { offset, exact, timestamp } = start;
   const lostObjects = new LostObjects(source.coordinator);
   const cutWatch = new CutWatch(source.coordinator, source.segments, target.streamId);
   // Those that cut nothing which was delivered: what is read from now on lies behind them.
@@ -108,13 +110,17 @@ async function* cursor(
     try {
       for await (const batch of step(source, target, { offset, exact }, options, cutWatch)) {
         offset = batch.nextOffset;
-        exact = true;
         lostObjects.found();
-        if (batch.length > 0) {
-          cutWatch.delivered(batch);
-          yield batch;
-          await source.loopShare.pause(batch.frameBytes);
+        const index = timestamp === undefined ? 0 : batch.indexOfTimestamp(timestamp);
+        if (index >= 0 && index < batch.length) {
+          // Who has received a record wants the next one; who has not still begins wherever the stream does by then.
+          exact = true;
+          timestamp = undefined;
+          const asked = batch.rest(index);
+          cutWatch.delivered(asked);
+          yield asked;
         }
+        if (batch.length > 0) await source.loopShare.pause(batch.frameBytes);
         check();
       }
     } catch (error) {

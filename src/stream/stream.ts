@@ -15,7 +15,7 @@ import {
   type RecordValue,
 } from '../record/record-input.ts';
 import type { StreamConfig, StreamDescription } from '../record/stream-config.ts';
-import { type BatchSource, readBatchesFrom } from './batch-cursor.ts';
+import { type BatchSource, type CursorStart, readBatchesFrom } from './batch-cursor.ts';
 import { BatchIterator } from './batch-iterator.ts';
 import type { WritableStreamState } from './frame-appender.ts';
 import type { Lane } from './lane.ts';
@@ -359,48 +359,34 @@ export class Stream {
 
   async *#batches(options: ReadOptions, halt: AbortSignal): AsyncGenerator<RecordBatch> {
     this.#check();
-    const from = await this.#resolve(options.from ?? 'first', options);
-    const offset = typeof from === 'number' ? from : from.offset;
+    const place = await this.#resolve(options.from ?? 'first', options);
     // Whoever named an offset wants that one; others want to start where the stream does by now.
-    const start = { offset, exact: typeof options.from === 'number' };
-    // From the first record that matched on, later ones are included whatever their timestamps.
-    let matched = typeof from === 'number';
-    for await (const batch of readBatchesFrom(this.#context, this.#description, start, options, halt)) {
-      const index = matched || typeof from === 'number' ? 0 : batch.indexOfTimestamp(from.timestamp);
-      if (index < 0) continue;
-      matched = true;
-      yield batch.rest(index);
-    }
+    const start = { ...place, exact: typeof options.from === 'number' };
+    yield* readBatchesFrom(this.#context, this.#description, start, options, halt);
   }
 
-  /** The offset to start at; with a timestamp, one at or before the first record that matches. */
-  async #resolve(from: ReadFrom, options: ReadOptions): Promise<number | { offset: number; timestamp: number }> {
+  /** Where to start; with a timestamp, at or before the first record that matches. */
+  async #resolve(from: ReadFrom, options: ReadOptions): Promise<Pick<CursorStart, 'offset' | 'timestamp'>> {
     const { streamId } = this.#description;
     const found = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
     const next = this.#context.durableNextOffset(streamId, found.nextOffset);
-    if (from === 'first') return found.firstOffset;
-    if (from === 'next') return next;
-    if (from === 'last') return Math.max(found.firstOffset, next - 1);
+    if (from === 'first') return { offset: found.firstOffset };
+    if (from === 'next') return { offset: next };
+    if (from === 'last') return { offset: Math.max(found.firstOffset, next - 1) };
     if (typeof from === 'number') {
       checkOffset(from);
       const assigned = this.#context.assignsOffsets ? Math.max(next, this.#state.nextOffset) : next;
       if (from > assigned) throw this.#outOfRange(from, assigned);
       if (from < found.firstOffset && options.onTrimmed !== 'skip') throw this.#outOfRange(from, found.firstOffset);
-      return from;
+      return { offset: from };
     }
     if ('reference' in from) {
       const stored = await this.queryOffset(from.reference);
-      return stored === undefined ? found.firstOffset : Math.min(next, stored + 1);
+      return { offset: stored === undefined ? found.firstOffset : Math.min(next, stored + 1) };
     }
-    return this.#resolveTimestamp(from.timestamp, next);
-  }
-
-  async #resolveTimestamp(timestamp: number, next: number): Promise<number | { offset: number; timestamp: number }> {
-    const { streamId } = this.#description;
     const unflushed = this.#context.unflushed.firstOffset(streamId);
-    const inRuns = await this.#context.coordinator.listOffsets(streamId, timestamp);
-    const offset = inRuns ?? unflushed ?? next;
-    return { offset, timestamp };
+    const inRuns = await this.#context.coordinator.listOffsets(streamId, from.timestamp);
+    return { offset: inRuns ?? unflushed ?? next, timestamp: from.timestamp };
   }
 
   /** Of a read-only store: what the log or the coordinator says. */

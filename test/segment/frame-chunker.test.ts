@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test';
 import { AssertionError } from '../../src/base/assert.ts';
 import { viewOf } from '../../src/base/bytes.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
-import { CHUNK_OFFSETS_MAX } from '../../src/limits/limits.ts';
+import { CHUNK_OFFSETS_MAX, CHUNK_RAW_BYTES_TARGET } from '../../src/limits/limits.ts';
 import { readFrameHeader } from '../../src/record/frame-reader.ts';
 import { FrameChunker } from '../../src/segment/frame-chunker.ts';
 import { SegmentReader } from '../../src/segment/reader.ts';
@@ -33,8 +33,8 @@ async function chunksOf(firstOffset: number, fill: (chunker: FrameChunker) => Pr
   return chunks;
 }
 
-async function add(chunker: FrameChunker, offset: number): Promise<void> {
-  const bytes = frame(STREAM, offset, [text('x')]);
+async function add(chunker: FrameChunker, offset: number, value: Uint8Array = text('x')): Promise<void> {
+  const bytes = frame(STREAM, offset, [value]);
   const header = readFrameHeader(viewOf(bytes), 0);
   if (!chunker.fits(header)) await chunker.writeBefore(header);
   chunker.add(bytes, viewOf(bytes), 0, header);
@@ -81,6 +81,27 @@ describe('the frame chunker', () => {
       `${2 * second}+${far - 2 * second} 0 0`,
       `${far}+1 1 0`,
     ]);
+  });
+
+  it('holds no more than its target in a chunk, or one larger frame alone, also behind a larger one', async () => {
+    const large = 4 * CHUNK_RAW_BYTES_TARGET;
+    const sizes = [100, large, ...Array.from({ length: 30 }, () => CHUNK_RAW_BYTES_TARGET / 5), large, 100];
+    const bytes: number[] = [];
+    const writer: Pick<SegmentWriter, 'addChunk'> = {
+      addChunk: ({ body }) => {
+        bytes.push(body.length);
+        return Promise.resolve();
+      },
+    };
+    const chunker = new FrameChunker(writer as SegmentWriter);
+    chunker.begin(0, 'lz4');
+    for (const [offset, size] of sizes.entries()) await add(chunker, offset, text('x'.repeat(size)));
+    await chunker.write();
+    const above = bytes.filter((each) => each > CHUNK_RAW_BYTES_TARGET);
+    assert.equal(above.length, 2, String(bytes));
+    for (const each of above) assert.ok(each < large + 100);
+    // Four frames of a fifth, with their headers, fit.
+    assert.equal(bytes.length, 2 + 2 + Math.ceil(30 / 4));
   });
 
   it('is not offered a chunk of more offsets by the writer beneath it', async () => {

@@ -1,6 +1,7 @@
 /** A disk that is full, at birth and later, and directories that may not be written. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { chmodSync, chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
@@ -78,6 +79,35 @@ test('a disk that fills up stops appends, loses nothing, and goes on once there 
   await child.call('flush');
   assert.deepEqual(await child.call('problems'), []);
 });
+
+test(
+  'a store that a full disk has stopped can be trimmed, and goes on in the room which that makes',
+  smallDisk,
+  async (t) => {
+    const { child, dir, disk } = await onSmallDisk(t);
+    const options = { dir, wal: SMALL_WAL, compaction: { deleteGrace: 0 } };
+    await child.call('open', options);
+    const old = Array.from({ length: 200 }, (_, index) => `${index} `.padEnd(5_000, randomUUID()));
+    await child.call('appendMany', 'a', old);
+    await child.call('flush');
+    await child.call('fill', join(disk, 'ballast'), 2 ** 24);
+    const large = Array.from({ length: 60 }, () => randomUUID().repeat(140));
+    const outcomes = await child.call('append', 'a', large);
+    assert.deepEqual(outcomes.at(-1), { code: 'ERR_MILLRACE_DISK_FULL' });
+    const acknowledged = outcomes.filter((outcome) => 'offset' in outcome).length;
+    await child.call('trim', 'a', old.length - 10);
+    await child.call('compact');
+    await child.call('close');
+
+    await child.call('open', options);
+    await child.call('append', 'a', ['on']);
+    await child.call('flush');
+    const values = await child.call('values', 'a');
+    assert.deepEqual(values.slice(0, 10), old.slice(-10));
+    assert.deepEqual(values.slice(10, 10 + acknowledged), large.slice(0, acknowledged));
+    assert.equal(values.at(-1), 'on');
+  },
+);
 
 test('a disk without room for other WAL files keeps the ones it has', smallDisk, async (t) => {
   const { child, dir } = await onSmallDisk(t);

@@ -36,3 +36,25 @@ test('appends wait through an outage of the object store, and are acknowledged i
   assert.ok((store.stats().requests['flush']?.requests['commit'] ?? 0) > 0);
   assert.deepEqual((await store.verify()).problems, []);
 });
+
+test('a store opens, and brings back its log, while its object store answers 503', async (t) => {
+  const folder = new StoreFolder(t);
+  const outage = join(folder.parent, 'outage');
+  const options = { objects: behindOutages({ root: join(folder.parent, 'objects'), outage }), cacheBytes: 0 };
+  const before = await folder.open(options);
+  const stream = await before.stream('values');
+  await stream.appendMany(numbered(10));
+  writeFileSync(outage, '');
+  // Closing cannot flush, and leaves the records in the log.
+  await before.close();
+  const store = await folder.open(options);
+  const again = await store.stream('values');
+  assert.equal(await again.append('record 10'), 10);
+  assert.deepEqual(await texts(again.read()), numbered(11));
+  const flushed = store.flush();
+  while ((store.stats().flush?.retries ?? 0) < 2) await sleep(5);
+  rmSync(outage);
+  await flushed;
+  assert.deepEqual(await texts(again.read()), numbered(11));
+  assert.deepEqual((await store.verify()).problems, []);
+});

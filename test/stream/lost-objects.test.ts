@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { LoopShare } from '../../src/base/loop-share.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
-import type { FoundRun } from '../../src/coordinator/coordinator.ts';
+import type { FoundRun, FoundRuns } from '../../src/coordinator/coordinator.ts';
 import type { StreamDescription } from '../../src/record/stream-config.ts';
 import { Stream, type StreamContext } from '../../src/stream/stream.ts';
 import { newStream } from '../support/stream-state.ts';
@@ -15,15 +15,16 @@ interface World {
   readonly refreshes: () => number;
 }
 
-/** A stream whose object was replaced: the coordinator says so after `needed` refreshes. */
-async function replacedWorld(needed: number): Promise<World> {
+const GONE = 'segments/00/0000000000000000';
+
+/** A stream of which the coordinator says what `found` gives for so many refreshes. */
+async function world(found: (run: FoundRun, refreshes: number) => Omit<FoundRuns, 'epoch'>): Promise<World> {
   const { segments, run } = await storedRun(2);
   let refreshes = 0;
-  const current = (): FoundRun => (refreshes < needed ? { ...run, objectKey: 'segments/00/0000000000000000' } : run);
   const context = {
     segments,
     coordinator: {
-      findRuns: () => Promise.resolve({ firstOffset: 0, nextOffset: 2, runs: [current()] }),
+      findRuns: () => Promise.resolve(found(run, refreshes)),
       refresh: async () => {
         refreshes += 1;
       },
@@ -42,6 +43,14 @@ async function replacedWorld(needed: number): Promise<World> {
   } as unknown as StreamContext;
   const description = { streamId: STREAM_ID, name: 'a' } as StreamDescription;
   return { stream: new Stream(description, newStream(STREAM_ID), context, undefined), refreshes: () => refreshes };
+}
+
+/** Its object was replaced: the coordinator says so after `needed` refreshes. */
+function replacedWorld(needed: number): Promise<World> {
+  return world((run, refreshes) => {
+    const runs = [refreshes < needed ? { ...run, objectKey: GONE } : run];
+    return { firstOffset: 0, nextOffset: 2, runs };
+  });
 }
 
 async function firstOf(stream: Stream): Promise<string | undefined> {
@@ -67,3 +76,15 @@ for (const [name, read] of READS) {
     assert.equal(refreshes(), 5);
   });
 }
+
+test('whoever starts where the stream does, and has passed only offsets without records, starts there anew', async () => {
+  const { stream, refreshes } = await world((run, refreshed) => {
+    if (refreshed > 0) return { firstOffset: 10, nextOffset: 10, runs: [] };
+    const behind = { ...run, objectKey: GONE, firstOffset: 5, endOffset: 10 };
+    return { firstOffset: 2, nextOffset: 10, runs: [{ ...run, endOffset: 5 }, behind] };
+  });
+  const values: unknown[] = [];
+  for await (const { value } of stream.read({ from: 'first' })) values.push(value);
+  assert.deepEqual(values, []);
+  assert.equal(refreshes(), 1);
+});

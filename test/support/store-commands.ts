@@ -49,6 +49,9 @@ export const storeCommands = {
   trim: async (name: string, before: number): Promise<void> => {
     await (await opened().stream(name)).trim(before);
   },
+  compact: async (): Promise<void> => {
+    await opened().compact();
+  },
   values: async (name: string): Promise<(string | undefined)[]> => {
     const values: (string | undefined)[] = [];
     for await (const { value } of (await opened().stream(name)).read()) values.push(value?.toString());
