@@ -132,29 +132,44 @@ const FAILURES = [
   { operation: 'rename', error: 'EACCES', code: 'ERR_MILLRACE_WRITE_FAILED' },
 ] as const;
 
-for (const { operation, error, code } of FAILURES) {
-  test(`${error} of a ${operation} ends the writer as ${code}, and abort leaves nothing`, async () => {
-    disk.on(operation, () => {
-      throw systemError(error);
+/** Written by the calling thread, and beside it. */
+for (const length of [8192, 512 * 1024]) {
+  for (const { operation, error, code } of FAILURES) {
+    test(`${error} of a ${operation} ends the writer of ${length} bytes as ${code}, and abort leaves nothing`, async () => {
+      disk.on(operation, () => {
+        throw systemError(error);
+      });
+      const writer = await store.create('k');
+      await assert.rejects(async () => {
+        await writer.write(alignedBytes(length));
+        await writer.commit();
+      }, withCode(code));
+      await assert.rejects(writer.write(alignedBytes(4096)), /AssertionError/);
+      await assert.rejects(writer.commit(), /AssertionError/);
+      assert.equal(disk.count(operation), 1, 'never tried again');
+      await writer.abort();
+      assert.deepEqual(readdirSync(root), []);
     });
+  }
+
+  test(`a short write of ${length} bytes without an error is a full disk`, async () => {
+    disk.on('write', (call) => (call.length ?? 0) - 4096);
     const writer = await store.create('k');
-    await assert.rejects(async () => {
-      await writer.write(alignedBytes(8192));
-      await writer.commit();
-    }, withCode(code));
-    await assert.rejects(writer.write(alignedBytes(4096)), /AssertionError/);
-    await assert.rejects(writer.commit(), /AssertionError/);
-    assert.equal(disk.count(operation), 1, 'never tried again');
+    await assert.rejects(writer.write(alignedBytes(length)), withCode('ERR_MILLRACE_DISK_FULL'));
     await writer.abort();
     assert.deepEqual(readdirSync(root), []);
   });
 }
 
-test('a short write without an error is a full disk', async () => {
-  disk.on('write', (call) => (call.length ?? 0) - 4096);
+test('abort waits for the write under way before it closes the file', async () => {
   const writer = await store.create('k');
-  await assert.rejects(writer.write(alignedBytes(8192)), withCode('ERR_MILLRACE_DISK_FULL'));
+  let written = false;
+  const writing = writer.write(alignedBytes(4 * 1024 * 1024)).then(() => {
+    written = true;
+  });
   await writer.abort();
+  assert.equal(written, true);
+  await writing;
   assert.deepEqual(readdirSync(root), []);
 });
 
