@@ -27,7 +27,7 @@ export type { Published, PublishedInput, Publisher } from './stream/publisher.ts
 export type { StreamOptions } from './stream/stream-options.ts';
 export type { AppendControl } from './stream/append-control.ts';
 export type { JsonInput, JsonRecord, JsonStream } from './stream/json-stream.ts';
-export type { ReadFrom, ReadOptions } from './stream/read-options.ts';
+export type { BatchReadOptions, ReadFrom, ReadOptions } from './stream/read-options.ts';
 export type { AppendOptions, RecordInput, RecordValue } from './record/record-input.ts';
 export type { RecordBatch, StreamRecord } from './record/record-batch.ts';
 export type { Cleanup, Compression, Retention, StreamConfig, StreamDescription } from './record/stream-config.ts';

@@ -12,20 +12,23 @@ const BYTES_QUICK = 8 * MIB;
 const READ_BYTES = MIB;
 
 /** What has to be reached, by size; the floor is of no use here, since it keeps nothing that could be checked. */
-const TARGETS: Readonly<Record<string, { batches?: Target; bytes?: Target; read?: Target }>> = {
+const TARGETS: Readonly<Record<string, { batches?: Target; bytes?: Target; read?: Target; reused?: Target }>> = {
   '100': { batches: atLeast(5e6), read: atLeast(1.5e6) },
-  '1k': { bytes: atLeast(1e9) },
+  '1k': { bytes: atLeast(1e9), reused: atLeast(1e9) },
 };
 
 export function scan(size: RecordSize): Workload {
   const targets = TARGETS[size.label] ?? {};
   return {
     name: `scan-${size.label}`,
-    what: `reads ${size.text} records from segments: every record of readBatches, and one by one with read`,
+    what:
+      `reads ${size.text} records from segments: every record of readBatches, into new memory or with the option reuse, ` +
+      'and one by one with read',
     floor: 'reads a file of the same records through the page cache, 1 MiB at a time, and makes a view of each record',
     figures: [
       { name: 'readBatches', unit: 'records/s', better: 'higher', ...targeted(targets.batches) },
       { name: 'readBatches bytes', unit: 'bytes/s', better: 'higher', ...targeted(targets.bytes) },
+      { name: 'reused bytes', unit: 'bytes/s', better: 'higher', ...targeted(targets.reused) },
       { name: 'read', unit: 'records/s', better: 'higher', ...targeted(targets.read) },
     ],
     roundsMax: 5,
@@ -56,21 +59,32 @@ async function prepare(setting: Setting, recordBytes: number): Promise<Session> 
     round: takeTurns(
       () => {
         const rate = count / timed(() => scanPlain(path, recordBytes), count);
-        return { readBatches: rate, 'readBatches bytes': rate * recordBytes, read: rate };
+        return {
+          readBatches: rate,
+          'readBatches bytes': rate * recordBytes,
+          'reused bytes': rate * recordBytes,
+          read: rate,
+        };
       },
       async () => {
-        const byBatches = count / (await timedAsync(() => scanBatches(stream), count * recordBytes));
+        const byBatches = count / (await timedAsync(() => scanBatches(stream, false), count * recordBytes));
+        const reused = count / (await timedAsync(() => scanBatches(stream, true), count * recordBytes));
         const byRecords = count / (await timedAsync(() => scanRecords(stream), count * recordBytes));
-        return { readBatches: byBatches, 'readBatches bytes': byBatches * recordBytes, read: byRecords };
+        return {
+          readBatches: byBatches,
+          'readBatches bytes': byBatches * recordBytes,
+          'reused bytes': reused * recordBytes,
+          read: byRecords,
+        };
       },
     ),
     close: () => store.close(),
   };
 }
 
-async function scanBatches(stream: Stream): Promise<number> {
+async function scanBatches(stream: Stream, reuse: boolean): Promise<number> {
   let bytes = 0;
-  for await (const batch of stream.readBatches()) {
+  for await (const batch of stream.readBatches({ reuse })) {
     for (let index = 0; index < batch.length; index += 1) bytes += batch.record(index).value!.length;
   }
   return bytes;

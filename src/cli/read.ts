@@ -100,7 +100,8 @@ async function printRecords(
   const stream = await store.stream(name);
   const linesOf = json === true ? jsonLinesOf : valueLinesOf;
   let records = 0;
-  for await (const batch of stream.readBatches({ ...how, from, ...(limit === undefined ? {} : { limit }) })) {
+  const options = { ...how, from, reuse: true, ...(limit === undefined ? {} : { limit }) };
+  for await (const batch of stream.readBatches(options)) {
     await print(linesOf(batch));
     records += batch.length;
   }

@@ -3,6 +3,7 @@
  * larger than a window are read past it, straight into the hands of who streams them.
  */
 import { assert, required } from '../base/assert.ts';
+import { SpareMemory } from '../base/spare-memory.ts';
 import type { SegmentSource } from '../segment/source.ts';
 import type { ByteRange, InputPlan } from './input-windows.ts';
 
@@ -20,31 +21,14 @@ export class BufferAccount {
   }
 }
 
-/**
- * Memory of windows, shared by all inputs of a job: how much may be on its way, and what can be used again. Left to the
- * garbage collector, as much as a job holds would wait for it beside what is in use.
- */
-export class WindowMemory {
+/** Memory of windows, shared by all inputs of a job: what can be used again, and how much may be on its way. */
+export class WindowMemory extends SpareMemory {
   #free: number;
-  readonly #idle: ArrayBuffer[] = [];
 
   /** `ahead`: bytes of windows that may be on their way beside those in use. */
   constructor(ahead: number) {
+    super();
     this.#free = ahead;
-  }
-
-  /** Memory of exactly `bytes`, which is good for `capacity` later. What is not touched takes no memory. */
-  buffer(bytes: number, capacity: number): Uint8Array {
-    const found = this.#idle.findIndex(({ byteLength }) => byteLength >= bytes);
-    const memory = found === -1 ? undefined : this.#idle.splice(found, 1)[0];
-    return new Uint8Array(memory ?? new ArrayBuffer(Math.max(bytes, capacity)), 0, bytes);
-  }
-
-  /** Takes back what nobody looks at any more. */
-  recycle({ buffer }: Uint8Array): void {
-    if (!(buffer instanceof ArrayBuffer)) return;
-    this.#idle.push(buffer);
-    if (this.#idle.length > IDLE_MAX) this.#idle.shift();
   }
 
   take(bytes: number): boolean {
@@ -57,9 +41,6 @@ export class WindowMemory {
     this.#free += bytes;
   }
 }
-
-/** Idle buffers are few: a window that is used up makes room for one that is read. */
-const IDLE_MAX = 4;
 
 export type ReadBytes = (position: number, length: number, into?: Uint8Array) => Promise<Uint8Array>;
 

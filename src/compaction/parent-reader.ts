@@ -1,4 +1,5 @@
 /** Reads input runs chunk by chunk, verified, and holds what it reads against what the coordinator says of them. */
+import { SpareMemory } from '../base/spare-memory.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStore } from '../object/object-store.ts';
 import { checkSegmentSize, parseTail } from '../segment/footer-parser.ts';
@@ -13,12 +14,16 @@ import type { LayoutParent } from './layout.ts';
 import type { Pace } from './pace.ts';
 import type { RewriteInput, RewriteJob } from './rewrite-job.ts';
 
+/** Reads of one run in memory: the one whose chunks are looked at, and the next. */
+const RUN_READS = 2;
+
 export class ParentReader {
   readonly #objects: ObjectStore;
   readonly #job: RewriteJob;
   readonly #pace: Pace;
   readonly #account: BufferAccount;
   readonly #cancelled: Int32Array;
+  readonly #runMemory: SpareMemory = new SpareMemory(RUN_READS);
   readonly #sources: Map<string, InputSource> = new Map();
 
   constructor(objects: ObjectStore, job: RewriteJob, pace: Pace, account: BufferAccount) {
@@ -52,8 +57,11 @@ export class ParentReader {
     const input = required(this.#sources.get(objectKey), 'parents are runs of the inputs');
     const source = input.sourceFor(length);
     const run = { streamId, firstOffset, nextOffset, base: firstOffset };
-    const range = { objectKey, position, length, ...run, readBytes: RUN_READ_BYTES };
-    const buffers = input.isWindowed(length) ? 0 : Math.min(length, 2 * RUN_READ_BYTES);
+    const windowed = input.isWindowed(length);
+    // Windows are not given away.
+    const memory = windowed ? {} : { memory: this.#runMemory };
+    const range = { objectKey, position, length, ...run, readBytes: RUN_READ_BYTES, ...memory };
+    const buffers = windowed ? 0 : Math.min(length, RUN_READS * RUN_READ_BYTES);
     const seen = { chunks: 0, records: 0 };
     this.#account.add(buffers);
     try {

@@ -1,6 +1,7 @@
 /** Records as a reader gets them: a batch of one stream over private bytes, decoded in place. */
 import { MillraceError } from '../errors/millrace-error.ts';
 import { ABSENT, FRAME_FLAG, FRAME_HEADER_BYTES, FRAME_KIND, paddedRecord } from './frame-format.ts';
+import { allocateFields, type BatchMemory, type RecordIndex } from './record-index.ts';
 import { type FrameHeader, recordHeaderBytes, walkFrames } from './frame-reader.ts';
 
 export interface StreamRecord {
@@ -22,21 +23,9 @@ export interface BatchOrigin {
   readonly baseOffset: number;
 }
 
-/** Where each record lies: decoded once, shared by all batches cut from the same frames. */
-interface RecordIndex {
-  readonly bytes: Buffer;
-  readonly view: DataView;
-  /** Index of each record's header in `bytes`. */
-  readonly positions: Uint32Array;
-  readonly offsets: Float64Array;
-  readonly timestamps: Float64Array;
-  readonly epochs: Uint32Array;
-  readonly headerBytes: Uint8Array;
-}
-
 /**
  * Consecutive records. Keys and values are views of the batch's own bytes: they stay valid, and keep the whole batch in
- * memory as long as one of them is held.
+ * memory as long as one of them is held. With the option `reuse` they are valid until the next batch is asked for.
  */
 export class RecordBatch implements Iterable<StreamRecord> {
   readonly #index: RecordIndex;
@@ -55,10 +44,10 @@ export class RecordBatch implements Iterable<StreamRecord> {
 
   /**
    * Decodes `bytes`, whole frames of one stream, and keeps the records with `from <= offset < to`. Throws
-   * `ERR_MILLRACE_SEGMENT_CORRUPT` when a length does not fit.
+   * `ERR_MILLRACE_SEGMENT_CORRUPT` when a length does not fit. The batch is valid until `memory` is used again.
    */
-  static decode(bytes: Uint8Array, origin: BatchOrigin, from: number, to: number): RecordBatch {
-    const decoder = new RecordDecoder(bytes, origin, from, to);
+  static decode(bytes: Uint8Array, origin: BatchOrigin, from: number, to: number, memory?: BatchMemory): RecordBatch {
+    const decoder = new RecordDecoder(bytes, origin, from, to, memory);
     return new RecordBatch(decoder.index, 0, decoder.count, Math.min(decoder.nextOffset, to));
   }
 
@@ -74,12 +63,17 @@ export class RecordBatch implements Iterable<StreamRecord> {
 
   /** Offset of record `index`. */
   offset(index: number): number {
-    return this.#index.offsets[this.#at(index)] as number;
+    return this.#index.fields.offsets[this.#at(index)] as number;
   }
 
   /** Timestamp of record `index`. */
   timestamp(index: number): number {
-    return this.#index.timestamps[this.#at(index)] as number;
+    return this.#index.fields.timestamps[this.#at(index)] as number;
+  }
+
+  /** Epoch that record `index` was written in. */
+  epoch(index: number): number {
+    return this.#index.fields.epochs[this.#at(index)] as number;
   }
 
   /** Value of record `index`, without building the record. */
@@ -95,13 +89,13 @@ export class RecordBatch implements Iterable<StreamRecord> {
   /** Record `index`, 0 <= index < length. Throws a `RangeError` otherwise. */
   record(index: number): StreamRecord {
     const at = this.#at(index);
-    const records = this.#index;
+    const { fields } = this.#index;
     return {
-      offset: records.offsets[at] as number,
-      timestamp: records.timestamps[at] as number,
-      key: keyAt(records, at),
-      value: valueAt(records, at),
-      epoch: records.epochs[at] as number,
+      offset: fields.offsets[at] as number,
+      timestamp: fields.timestamps[at] as number,
+      key: keyAt(this.#index, at),
+      value: valueAt(this.#index, at),
+      epoch: fields.epochs[at] as number,
     };
   }
 
@@ -148,19 +142,19 @@ export class RecordBatch implements Iterable<StreamRecord> {
 }
 
 function keyAt(records: RecordIndex, at: number): Buffer | null {
-  const position = records.positions[at] as number;
+  const position = records.fields.positions[at] as number;
   const keyBytes = records.view.getUint32(position + 4, true);
   if (keyBytes === ABSENT) return null;
-  const start = position + (records.headerBytes[at] as number);
+  const start = position + (records.fields.headerBytes[at] as number);
   return records.bytes.subarray(start, start + keyBytes);
 }
 
 function valueAt(records: RecordIndex, at: number): Buffer | null {
-  const position = records.positions[at] as number;
+  const position = records.fields.positions[at] as number;
   const valueBytes = records.view.getUint32(position, true);
   if (valueBytes === ABSENT) return null;
   const keyBytes = records.view.getUint32(position + 4, true);
-  const start = position + (records.headerBytes[at] as number) + (keyBytes === ABSENT ? 0 : keyBytes);
+  const start = position + (records.fields.headerBytes[at] as number) + (keyBytes === ABSENT ? 0 : keyBytes);
   return records.bytes.subarray(start, start + valueBytes);
 }
 
@@ -173,7 +167,7 @@ class RecordDecoder {
   readonly #from: number;
   readonly #to: number;
 
-  constructor(bytes: Uint8Array, origin: BatchOrigin, from: number, to: number) {
+  constructor(bytes: Uint8Array, origin: BatchOrigin, from: number, to: number, memory: BatchMemory | undefined) {
     this.#origin = origin;
     this.#from = from;
     this.#to = to;
@@ -196,11 +190,7 @@ class RecordDecoder {
     this.index = {
       bytes: Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength),
       view,
-      positions: new Uint32Array(capacity),
-      offsets: new Float64Array(capacity),
-      timestamps: new Float64Array(capacity),
-      epochs: new Uint32Array(capacity),
-      headerBytes: new Uint8Array(capacity),
+      fields: memory?.fields(capacity) ?? allocateFields(capacity),
     };
     for (const { header, at } of frames) {
       if (header.kind === FRAME_KIND.records) this.#addFrame(header, at);
@@ -232,12 +222,13 @@ class RecordDecoder {
   #addRecord(header: FrameHeader, position: number, headerBytes: number, delta: number): void {
     const offset = this.#origin.baseOffset + header.firstOffset + delta;
     if (offset < this.#from || offset >= this.#to) return;
-    const { index, count } = this;
-    index.positions[count] = position;
-    index.offsets[count] = offset;
-    index.timestamps[count] = header.timestamp + index.view.getInt32(position + 8, true);
-    index.epochs[count] = header.epoch;
-    index.headerBytes[count] = headerBytes;
+    const { count } = this;
+    const { fields, view } = this.index;
+    fields.positions[count] = position;
+    fields.offsets[count] = offset;
+    fields.timestamps[count] = header.timestamp + view.getInt32(position + 8, true);
+    fields.epochs[count] = header.epoch;
+    fields.headerBytes[count] = headerBytes;
     this.count = count + 1;
   }
 

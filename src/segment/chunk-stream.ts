@@ -3,6 +3,8 @@
  * reads and the chunk at hand.
  */
 import { assert } from '../base/assert.ts';
+import type { SpareMemory } from '../base/spare-memory.ts';
+import { CODEC } from '../codec/compression.ts';
 import { CHUNK_ALIGNMENT, CHUNK_HEADER_BYTES, chunkBytes, type ChunkHeader } from './chunk-format.ts';
 import { checkedChunkHeader, type StoredChunk, verifiedChunk } from './chunk-reader.ts';
 import { segmentCorrupt } from './errors.ts';
@@ -10,6 +12,8 @@ import { readRange, type SegmentSource } from './source.ts';
 
 /** Bytes of one read. While its chunks are consumed, the next one is under way. */
 export const STREAM_READ_BYTES: number = 1024 * 1024;
+
+const NOTHING = new Uint8Array(0);
 
 /** Which chunks to stream. */
 export interface ChunkRange {
@@ -27,9 +31,16 @@ export interface ChunkRange {
   readonly base?: number;
   /** Bytes of one read, a multiple of 8. */
   readonly readBytes?: number;
+  /**
+   * Where reads get their memory and give it back: chunks are then valid until the next one is asked for. Without it
+   * they stay valid. The source must not keep what it returns.
+   */
+  readonly memory?: SpareMemory;
+  /** With `memory`: a chunk that is stored uncompressed, whose body is a view, stays valid all the same. */
+  readonly keepsUncompressed?: boolean;
 }
 
-/** Yields the chunks of `range` in order, each verified. A chunk stays valid after the next one was asked for. */
+/** Yields the chunks of `range` in order, each verified. */
 export async function* streamChunks(source: SegmentSource, range: ChunkRange): AsyncGenerator<StoredChunk> {
   const cursor = new ChunkCursor(source, range);
   let nextOffset = range.firstOffset;
@@ -65,8 +76,12 @@ class ChunkCursor {
   readonly #reads: ReadAhead;
   readonly #end: number;
   #position: number;
-  #current: Uint8Array = new Uint8Array(0);
+  #current: Uint8Array = NOTHING;
   #at = 0;
+  /** Memory of chunks that have to be put together. */
+  #joined: Uint8Array | undefined;
+  /** A view of what is current was handed out for good. */
+  #currentIsKept = false;
 
   constructor(source: SegmentSource, range: ChunkRange) {
     this.#range = range;
@@ -81,45 +96,82 @@ class ChunkCursor {
   }
 
   async next(): Promise<StoredChunk | undefined> {
-    if (this.#position === this.#end) return undefined;
+    if (this.#position === this.#end) {
+      this.#recycleCurrent();
+      return undefined;
+    }
     const { objectKey, base = 0 } = this.#range;
     const place = { objectKey, position: this.#position, base };
     const room = this.#end - this.#position;
     if (this.#at === this.#current.length) await this.#advance();
     if (this.#current.length - this.#at >= Math.min(CHUNK_HEADER_BYTES, room)) {
       const header = checkedChunkHeader(this.#current, this.#at, room, place);
-      return verifiedChunk(await this.#take(chunkBytes(header.storedBytes, header.trailerBytes)), header, place);
+      return this.#keep(verifiedChunk(await this.#take(lengthOf(header)), header, place));
     }
-    const head = await this.#take(CHUNK_HEADER_BYTES);
+    const head = new Uint8Array(CHUNK_HEADER_BYTES);
+    await this.#fill(head, 0);
     const header = checkedChunkHeader(head, 0, room, place);
-    const bytes = new Uint8Array(chunkBytes(header.storedBytes, header.trailerBytes));
+    const bytes = this.#allocateJoined(lengthOf(header));
     bytes.set(head);
-    bytes.set(await this.#take(bytes.length - head.length), head.length);
-    return verifiedChunk(bytes, header, place);
+    await this.#fill(bytes, head.length);
+    return this.#keep(verifiedChunk(bytes, header, place));
   }
 
   /** The next `length` bytes in one piece; the range holds as many. */
   async #take(length: number): Promise<Uint8Array> {
-    this.#position += length;
     if (this.#current.length - this.#at >= length) {
+      this.#position += length;
       this.#at += length;
       return this.#current.subarray(this.#at - length, this.#at);
     }
-    const joined = Buffer.allocUnsafeSlow(length);
-    for (let filled = 0; filled < length;) {
-      if (this.#at === this.#current.length) await this.#advance();
-      const count = Math.min(length - filled, this.#current.length - this.#at);
-      joined.set(this.#current.subarray(this.#at, this.#at + count), filled);
-      filled += count;
-      this.#at += count;
-    }
+    const joined = this.#allocateJoined(length);
+    await this.#fill(joined, 0);
     return joined;
   }
 
-  async #advance(): Promise<void> {
-    this.#current = await this.#reads.next();
+  /** Fills `target` from `filled` on with what comes next. */
+  async #fill(target: Uint8Array, filled: number): Promise<void> {
+    this.#position += target.length - filled;
+    for (let at = filled; at < target.length;) {
+      if (this.#at === this.#current.length) await this.#advance();
+      const count = Math.min(target.length - at, this.#current.length - this.#at);
+      target.set(this.#current.subarray(this.#at, this.#at + count), at);
+      at += count;
+      this.#at += count;
+    }
+  }
+
+  #allocateJoined(length: number): Uint8Array {
+    if (this.#range.memory === undefined) return Buffer.allocUnsafeSlow(length);
+    if (this.#joined === undefined || this.#joined.length < length) this.#joined = Buffer.allocUnsafeSlow(length);
+    return this.#joined.subarray(0, length);
+  }
+
+  /** Notes what must not be used again. */
+  #keep(chunk: StoredChunk): StoredChunk {
+    if (this.#range.keepsUncompressed !== true || chunk.header.codec !== CODEC.none) return chunk;
+    const { buffer } = chunk.bytes;
+    if (buffer === this.#current.buffer) this.#currentIsKept = true;
+    if (buffer === this.#joined?.buffer) this.#joined = undefined;
+    return chunk;
+  }
+
+  #recycleCurrent(): void {
+    if (!this.#currentIsKept) this.#range.memory?.recycle(this.#current);
+    this.#currentIsKept = false;
+    this.#current = NOTHING;
     this.#at = 0;
   }
+
+  async #advance(): Promise<void> {
+    // Before the next one arrives, so that the one after that is read into its memory.
+    this.#recycleCurrent();
+    this.#current = await this.#reads.next();
+  }
+}
+
+function lengthOf({ storedBytes, trailerBytes }: ChunkHeader): number {
+  return chunkBytes(storedBytes, trailerBytes);
 }
 
 /** Reads a range piece by piece, always one piece ahead of what was asked for. */
@@ -127,6 +179,7 @@ class ReadAhead {
   readonly #source: SegmentSource;
   readonly #objectKey: string;
   readonly #readBytes: number;
+  readonly #memory: SpareMemory | undefined;
   readonly #end: number;
   #position: number;
   #pending: Promise<Uint8Array> | undefined;
@@ -135,6 +188,7 @@ class ReadAhead {
     this.#source = source;
     this.#objectKey = range.objectKey;
     this.#readBytes = range.readBytes ?? STREAM_READ_BYTES;
+    this.#memory = range.memory;
     assert(this.#readBytes > 0 && this.#readBytes % CHUNK_ALIGNMENT === 0, 'reads keep the alignment of chunks');
     this.#position = range.position;
     this.#end = range.position + range.length;
@@ -155,7 +209,8 @@ class ReadAhead {
   #start(): Promise<Uint8Array> {
     assert(this.#position < this.#end, 'no read beyond the range');
     const length = Math.min(this.#readBytes, this.#end - this.#position);
-    const read = readRange(this.#source, this.#objectKey, this.#position, length);
+    const into = this.#memory?.buffer(length, this.#readBytes);
+    const read = readRange(this.#source, this.#objectKey, this.#position, length, into);
     this.#position += length;
     // A consumer that stops early never looks at the last read: its failure must not end the process.
     read.catch(() => undefined);

@@ -4,8 +4,8 @@ import { segmentCorrupt } from './errors.ts';
 export interface SegmentSource {
   /** Bytes of the whole object. */
   readonly size: number;
-  /** Reads exactly `length` bytes at `position`. */
-  read(position: number, length: number): Promise<Uint8Array>;
+  /** Reads exactly `length` bytes at `position`. `into`: memory of that length to use, which a source may ignore. */
+  read(position: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
 }
 
 /** Reads a range and holds the source to its contract. */
@@ -14,8 +14,9 @@ export async function readRange(
   objectKey: string,
   position: number,
   length: number,
+  into?: Uint8Array,
 ): Promise<Uint8Array> {
-  const bytes = await source.read(position, length);
+  const bytes = await source.read(position, length, into);
   if (bytes.length === length) return bytes;
   throw segmentCorrupt(objectKey, position, `the object store answered ${bytes.length} bytes of ${length}`);
 }

@@ -27,7 +27,8 @@ const WHOLE = /^\d{1,16}$/;
 export async function readRange(exchange: Exchange): Promise<void> {
   const stream = await streamOf(exchange.context.store, exchange.parameter('stream'));
   const limit = exchange.queryNumber('limit', LIMIT_DEFAULT, 0, Number.MAX_SAFE_INTEGER);
-  const options = { ...readOptionsOf(exchange, 'first'), limit, signal: exchange.gone };
+  // Lines are text of their own: nothing of a batch outlives it.
+  const options = { ...readOptionsOf(exchange, 'first'), limit, signal: exchange.gone, reuse: true };
   const batches = stream.readBatches(options);
   const preview = exchange.queryNumber('preview', 0, 0, PREVIEW_BYTES_MAX);
   const linesOf = preview === 0 ? jsonLinesOf : (batch: RecordBatch) => previewLinesOf(batch, preview);

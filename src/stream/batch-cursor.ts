@@ -10,9 +10,10 @@ import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
 import { RecordBatch } from '../record/record-batch.ts';
+import { BatchMemory } from '../record/record-index.ts';
 import { CutWatch } from './cut-watch.ts';
 import { LostObjects } from './lost-objects.ts';
-import type { ReadOptions } from './read-options.ts';
+import type { BatchReadOptions } from './read-options.ts';
 import type { SegmentAccess } from './segment-access.ts';
 
 /** Bytes copied from the memtable at once. */
@@ -68,7 +69,7 @@ export async function* readBatchesFrom(
   source: BatchSource,
   target: CursorTarget,
   start: CursorStart,
-  options: ReadOptions,
+  options: BatchReadOptions,
   halt?: AbortSignal,
 ): AsyncGenerator<RecordBatch> {
   const signals = [options.signal, halt].filter((signal) => signal !== undefined);
@@ -87,12 +88,13 @@ async function* cursor(
   source: BatchSource,
   target: CursorTarget,
   start: CursorStart,
-  options: ReadOptions,
+  options: BatchReadOptions,
   signals: readonly AbortSignal[],
 ): AsyncGenerator<RecordBatch> {
   let { offset, exact, timestamp } = start;
   const lostObjects = new LostObjects(source.coordinator);
   const cutWatch = new CutWatch(source.coordinator, source.segments, target.streamId);
+  const memory = options.reuse === true ? new BatchMemory() : undefined;
   // Those that cut nothing which was delivered: what is read from now on lies behind them.
   let passed = countTruncations(source, target);
   await source.loopShare.pause(READ_COST);
@@ -108,7 +110,7 @@ async function* cursor(
     const progress = source.progress.wait();
     const before = offset;
     try {
-      for await (const batch of step(source, target, { offset, exact }, options, cutWatch)) {
+      for await (const batch of step(source, target, { offset, exact }, options, cutWatch, memory)) {
         offset = batch.nextOffset;
         lostObjects.found();
         const index = timestamp === undefined ? 0 : batch.indexOfTimestamp(timestamp);
@@ -155,15 +157,16 @@ async function* step(
   source: BatchSource,
   target: CursorTarget,
   { offset, exact }: CursorStart,
-  options: ReadOptions,
+  options: BatchReadOptions,
   cutWatch: CutWatch,
+  memory: BatchMemory | undefined,
 ): AsyncGenerator<RecordBatch> {
   const { streamId, name } = target;
   const unflushed = source.unflushed.firstOffset(streamId);
   if (unflushed !== undefined && offset >= unflushed) {
     const frames = source.unflushed.read(streamId, offset, MEMTABLE_READ_BYTES);
     if (frames === undefined) return;
-    yield RecordBatch.decode(frames, { name: `the memtable of ${name}`, baseOffset: 0 }, offset, Infinity);
+    yield RecordBatch.decode(frames, { name: `the memtable of ${name}`, baseOffset: 0 }, offset, Infinity, memory);
     return;
   }
   // A truncation voids what is found: where the next record lies has to be asked anew.
@@ -178,7 +181,7 @@ async function* step(
   for (const held of found.runs) {
     const run = { ...held, endOffset: Math.min(held.endOffset, source.unflushed.segmentLimit(streamId)) };
     if (run.endOffset <= next) return;
-    for await (const batch of source.segments.scan(run, next)) {
+    for await (const batch of source.segments.scan(run, next, memory)) {
       if (isVoid()) return;
       assert(batch.nextOffset > next, 'a batch moves on');
       next = batch.nextOffset;
@@ -205,7 +208,7 @@ function truncated(target: CursorTarget, offset: number): MillraceError {
   );
 }
 
-function skipTrimmed(target: CursorTarget, offset: number, firstOffset: number, options: ReadOptions): number {
+function skipTrimmed(target: CursorTarget, offset: number, firstOffset: number, options: BatchReadOptions): number {
   if (options.onTrimmed !== 'skip') {
     throw new MillraceError(
       'ERR_MILLRACE_OFFSET_OUT_OF_RANGE',

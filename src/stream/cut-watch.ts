@@ -23,8 +23,8 @@ export class CutWatch {
 
   /** The batch, which holds a record, was handed out. */
   delivered(batch: RecordBatch): void {
-    const { offset, epoch } = batch.record(batch.length - 1);
-    this.#last = { offset, epoch };
+    const last = batch.length - 1;
+    this.#last = { offset: batch.offset(last), epoch: batch.epoch(last) };
   }
 
   /** Whether the last record is no longer what it was. `found`: where reading would go on. */

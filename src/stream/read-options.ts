@@ -35,12 +35,33 @@ export interface ReadOptions {
   readonly skipped?: (from: number, to: number) => void;
 }
 
+/** How a stream is read batch by batch. */
+export interface BatchReadOptions extends ReadOptions {
+  /**
+   * Read each batch into the memory of the one before: a batch, its keys and its values are then valid only until the
+   * next one is asked for. For readers that are done with a batch by then, it saves allocating as many bytes as are
+   * read, and collecting them. Default false.
+   */
+  readonly reuse?: boolean;
+}
+
 const NAMES: ReadonlySet<string> = new Set(['from', 'limit', 'follow', 'signal', 'onTrimmed', 'skipped']);
+const BATCH_NAMES: ReadonlySet<string> = new Set([...NAMES, 'reuse']);
 const PLACES: ReadonlySet<unknown> = new Set(['first', 'last', 'next']);
 
 /** Throws `ERR_MILLRACE_INVALID_ARGUMENT` naming the option; offsets and references are judged by the stream. */
 export function checkReadOptions(options: ReadOptions): void {
-  checkOptionNames(options, NAMES, 'reading');
+  check(options, NAMES);
+}
+
+/** As `checkReadOptions`. */
+export function checkBatchReadOptions(options: BatchReadOptions): void {
+  check(options, BATCH_NAMES);
+  if (typeof (options.reuse ?? false) !== 'boolean') throw invalid('option reuse is true or false');
+}
+
+function check(options: ReadOptions, names: ReadonlySet<string>): void {
+  checkOptionNames(options, names, 'reading');
   const { from = 'first', limit = Infinity, onTrimmed = 'error', signal } = options;
   if (limit !== Infinity && !(Number.isSafeInteger(limit) && limit >= 0)) {
     throw invalid(`limit ${String(limit)} is not a whole number from 0 on`);

@@ -3,10 +3,12 @@
  * footer, and the footers and chunks it touched stay in a cache bounded by bytes.
  */
 import { assert } from '../base/assert.ts';
+import { SpareMemory } from '../base/spare-memory.ts';
 import type { FoundRun } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStore } from '../object/object-store.ts';
 import { RecordBatch } from '../record/record-batch.ts';
+import { BatchMemory } from '../record/record-index.ts';
 import { chunkBody, type StoredChunk } from '../segment/chunk-reader.ts';
 import { streamChunks } from '../segment/chunk-stream.ts';
 import { SegmentReader } from '../segment/reader.ts';
@@ -33,6 +35,8 @@ export class SegmentAccess {
   readonly #objects: ObjectStore;
   readonly #storeId: Uint8Array;
   readonly #cacheBytes: number;
+  /** Of all scans. */
+  readonly #readMemory = new SpareMemory();
   readonly #readers = new Map<string, Promise<SegmentReader>>();
   /** Insertion order is use order. */
   readonly #batches = new Map<string, CachedBatch>();
@@ -48,16 +52,20 @@ export class SegmentAccess {
     this.#cacheBytes = cacheBytes;
   }
 
-  /** The run's batches from the one that covers `from` on, with records in [`from`, run end). */
-  async *scan(run: FoundRun, from: number): AsyncGenerator<RecordBatch> {
+  /**
+   * The run's batches from the one that covers `from` on, with records in [`from`, run end). With `memory` each is
+   * valid until the next one is asked for.
+   */
+  async *scan(run: FoundRun, from: number, memory?: BatchMemory): AsyncGenerator<RecordBatch> {
     const place = await this.#startOf(run, from);
     const source = this.#sourceOf(run);
     const { objectKey, streamId, nextOffset, firstOffset: base } = run;
-    for await (const chunk of streamChunks(source, { objectKey, streamId, nextOffset, ...place, base })) {
+    const reuse = { memory: this.#readMemory, keepsUncompressed: memory === undefined };
+    for await (const chunk of streamChunks(source, { objectKey, streamId, nextOffset, ...place, base, ...reuse })) {
       const { header } = chunk;
       if (header.recordCount === 0 || header.firstOffset + header.offsetSpan <= from) continue;
       if (header.firstOffset >= run.endOffset) return;
-      yield batchOf(chunk, from, run.endOffset);
+      yield batchOf(chunk, from, run.endOffset, memory);
     }
   }
 
@@ -107,7 +115,9 @@ export class SegmentAccess {
     const name = `${run.objectKey}:${run.byteOffset}:${offset}`;
     if (this.#counted?.name === name) return this.#counted.records;
     let records = 0;
-    for await (const batch of this.scan({ ...run, endOffset: offset }, run.firstOffset)) records += batch.length;
+    const memory = new BatchMemory();
+    for await (const batch of this.scan({ ...run, endOffset: offset }, run.firstOffset, memory))
+      records += batch.length;
     this.#counted = { name, records };
     return records;
   }
@@ -139,7 +149,7 @@ export class SegmentAccess {
   #sourceOf(run: FoundRun): SegmentSource {
     return {
       size: run.byteOffset + run.byteLength,
-      read: (position, length) => this.#objects.read(run.objectKey, position, length),
+      read: (position, length, into) => this.#objects.read(run.objectKey, position, length, undefined, into),
     };
   }
 
@@ -187,14 +197,10 @@ export class SegmentAccess {
   }
 }
 
-function batchOf(chunk: StoredChunk, from: number, to: number): RecordBatch {
+function batchOf(chunk: StoredChunk, from: number, to: number, memory?: BatchMemory): RecordBatch {
   const { objectKey, position, header } = chunk;
-  return RecordBatch.decode(
-    chunkBody(chunk),
-    { name: `${objectKey}@${position}`, baseOffset: header.frameBase },
-    from,
-    to,
-  );
+  const origin = { name: `${objectKey}@${position}`, baseOffset: header.frameBase };
+  return RecordBatch.decode(chunkBody(chunk, memory?.body(header.rawBytes)), origin, from, to, memory);
 }
 
 function missingRun(run: FoundRun): MillraceError {

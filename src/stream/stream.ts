@@ -20,7 +20,13 @@ import { BatchIterator } from './batch-iterator.ts';
 import type { WritableStreamState } from './frame-appender.ts';
 import type { Lane } from './lane.ts';
 import { LostObjects } from './lost-objects.ts';
-import { checkReadOptions, type ReadFrom, type ReadOptions } from './read-options.ts';
+import {
+  type BatchReadOptions,
+  checkBatchReadOptions,
+  checkReadOptions,
+  type ReadFrom,
+  type ReadOptions,
+} from './read-options.ts';
 import type { AppendControl } from './append-control.ts';
 import { JsonStream } from './json-stream.ts';
 import { RecordIterator } from './record-iterator.ts';
@@ -139,16 +145,17 @@ export class Stream {
 
   /** Reads record by record. Errors end the iteration; see `ReadOptions`. */
   read(options: ReadOptions = {}): AsyncIterableIterator<StreamRecord> {
+    checkReadOptions(options);
     return new RecordIterator(this.#iterate(options), options.signal);
   }
 
-  /** Reads batch by batch: the fast path. Values are views that keep their batch in memory. */
-  readBatches(options: ReadOptions = {}): AsyncGenerator<RecordBatch, undefined> {
+  /** Reads batch by batch: the fast path. Values are views that keep their batch in memory; see `reuse`. */
+  readBatches(options: BatchReadOptions = {}): AsyncGenerator<RecordBatch, undefined> {
+    checkBatchReadOptions(options);
     return this.#iterate(options);
   }
 
-  #iterate(options: ReadOptions): BatchIterator {
-    checkReadOptions(options);
+  #iterate(options: BatchReadOptions): BatchIterator {
     return new BatchIterator((halt) => this.#batches(options, halt), options.limit ?? Infinity);
   }
 
@@ -357,7 +364,7 @@ export class Stream {
     this.#deleted = true;
   }
 
-  async *#batches(options: ReadOptions, halt: AbortSignal): AsyncGenerator<RecordBatch> {
+  async *#batches(options: BatchReadOptions, halt: AbortSignal): AsyncGenerator<RecordBatch> {
     this.#check();
     const place = await this.#resolve(options.from ?? 'first', options);
     // Whoever named an offset wants that one; others want to start where the stream does by now.
