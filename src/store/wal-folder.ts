@@ -21,6 +21,8 @@ export async function replaceWalFolder(
   fileSystem.makeDirectorySync(paths.walNew);
   await createSlotFiles({ fileSystem, directory: paths.walNew, storeId, lane }, geometry);
   fileSystem.syncDirectorySync(paths.walNew);
+  // Before the old folder goes, the name of the new one is this one's, and not that of one that an earlier crash left.
+  fileSystem.syncDirectorySync(paths.root);
   fileSystem.renameSync(paths.wal, paths.walOld);
   fileSystem.syncDirectorySync(paths.root);
   fileSystem.renameSync(paths.walNew, paths.wal);

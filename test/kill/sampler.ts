@@ -1,6 +1,6 @@
 /** What a process at work tells of itself once a second. */
 import { readdirSync } from 'node:fs';
-import type { Store } from '../../src/index.ts';
+import { isMillraceError, type Store } from '../../src/index.ts';
 import { LATENCY_BOUNDS, quantileOf } from '../../src/metrics/latency-histogram.ts';
 
 export interface Sample {
@@ -52,12 +52,22 @@ export class Sampler {
     await this.#taking;
   }
 
-  async #take(): Promise<void> {
+  async #starts(): Promise<Record<string, number>> {
     const starts: Record<string, number> = {};
     for (const { name } of await this.#store.streams()) {
-      const stream = await this.#store.findStream(name);
-      if (stream !== undefined) starts[name] = (await stream.info()).firstOffset;
+      try {
+        const stream = await this.#store.findStream(name);
+        if (stream !== undefined) starts[name] = (await stream.info()).firstOffset;
+      } catch (error) {
+        // Deleted meanwhile.
+        if (!isMillraceError(error, 'ERR_MILLRACE_STREAM_NOT_FOUND')) throw error;
+      }
     }
+    return starts;
+  }
+
+  async #take(): Promise<void> {
+    const starts = await this.#starts();
     const { objects, ring, producers, appends } = this.#store.stats();
     const { counts } = appends?.latency ?? { counts: NO_COUNTS };
     const since = counts.map((count, bucket) => count - (this.#counts[bucket] ?? 0));

@@ -81,7 +81,7 @@ suite('the judgement of a soak', () => {
 
   test('what grows within each process is found, though the next one begins anew', () => {
     const leak = (_over: number, age: number): Partial<SoakSample> => ({
-      descriptors: 4 * age,
+      descriptors: 20 * age,
       heapBytes: 2 * MIB * age,
     });
     assert.deepEqual(missed(soakOf(leak)), ['heap of the longest process', 'descriptors of the longest process']);
