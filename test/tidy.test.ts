@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { callBanViolations, defaultExportViolations, switchedOffTests, textBanViolations } from './tidy/bans.ts';
 import { importCycles } from './tidy/cycles.ts';
+import { unusedExports } from './tidy/exports.ts';
 import { brokenLinks } from './tidy/links.ts';
 import { foldersWithoutRank, rankViolations } from './tidy/ranks.ts';
 import { entriesOf, type PackageEntries, unreachedFiles } from './tidy/reachability.ts';
@@ -47,6 +48,15 @@ suite('structure', () => {
     );
     const done = NOT_YET_REACHED.filter((path) => !unreached.includes(path));
     expectNone(done.map((path) => `${path}: take it off NOT_YET_REACHED`));
+  });
+});
+
+suite('exports', () => {
+  test('what is exported is imported somewhere', () => {
+    const manifest = JSON.parse(textOf('package.json')) as PackageEntries;
+    const unused = unusedExports(sources, entriesOf(manifest, engine));
+    // Tests may hold what only the next one needs.
+    expectNone(unused.filter((violation) => !violation.startsWith('test/')));
   });
 });
 

@@ -32,7 +32,7 @@ export interface Measure {
 const SETTLED_HOURS = 4;
 const ENTRY_BYTES = trackingEntryBytes({ type: TRACKING_ENTRY.offset, reference: 'reader-000', offset: 0 });
 
-export function lastOf({ samples }: VariantResult): Sample {
+function lastOf({ samples }: VariantResult): Sample {
   const last = samples.at(-1);
   if (last === undefined) throw new Error('a scenario of at least one sample');
   return last;

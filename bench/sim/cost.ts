@@ -7,7 +7,7 @@ import { type Prices, requestCost } from './prices.ts';
 import type { WorkloadOptions } from './workload.ts';
 
 /** Bytes of a run in the coordinator: 17 columns of 8 bytes in memory, and as much again on disk and in snapshots. */
-export const ROW_BYTES = 272;
+const ROW_BYTES = 272;
 const DAYS_PER_MONTH = 30;
 const HOUR_SECONDS = 3_600;
 

@@ -9,7 +9,7 @@ import { PART_BYTES_DEFAULT, SINGLE_PUT_PARTS } from '../../src/object/s3/option
 import type { RequestCounts } from './prices.ts';
 
 /** What a reader fetches at once from an object, as the cache's default. */
-export const FETCH_BYTES: number = 8 * MIB;
+const FETCH_BYTES: number = 8 * MIB;
 /** Objects that one request deletes. */
 const DELETE_AT_ONCE = 1_000;
 

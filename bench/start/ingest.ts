@@ -20,7 +20,7 @@ export function openStreams(store: Store, plan: Plan): Promise<Stream[]> {
 }
 
 /** Where each stream ends. */
-export function nextOffsets(streams: readonly Stream[]): Promise<number[]> {
+function nextOffsets(streams: readonly Stream[]): Promise<number[]> {
   return Promise.all(streams.map(async (stream) => (await stream.info()).nextOffset));
 }
 

@@ -48,6 +48,6 @@ function asFile(target: ObjectStore, key: string): WindowSource {
   };
 }
 
-export function backupNotFound(what: string): MillraceError {
+function backupNotFound(what: string): MillraceError {
   return new MillraceError('ERR_MILLRACE_BACKUP_NOT_FOUND', `${what}: "millrace backups <target>" lists what is there`);
 }

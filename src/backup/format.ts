@@ -25,14 +25,14 @@ import { bytesEqual, readInt64, readUint64, viewOf, writeInt64, writeUint64 } fr
 import { xxh64 } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 
-export const BACKUP_MAGIC = 0x4b42524d;
-export const BACKUP_VERSION = 1;
+const BACKUP_MAGIC = 0x4b42524d;
+const BACKUP_VERSION = 1;
 export const BACKUP_HEAD_BYTES = 128;
 const CHECKED_FROM = 8;
 const RESERVED_FROM = 96;
 const STORE_ID_BYTES = 16;
 
-export const HEAD_FIELD = {
+const HEAD_FIELD = {
   checksum: 0,
   magic: 8,
   version: 12,
@@ -128,7 +128,7 @@ export function decodeHead(bytes: Uint8Array, key: string, size: number): Backup
   return head;
 }
 
-export function backupCorrupt(key: string, position: number, what: string): MillraceError {
+function backupCorrupt(key: string, position: number, what: string): MillraceError {
   return new MillraceError(
     'ERR_MILLRACE_MANIFEST_CORRUPT',
     `${key} is damaged at ${position}: ${what}: use another backup`,

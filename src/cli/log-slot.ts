@@ -103,7 +103,7 @@ function factsOf(image: Uint8Array | undefined, present: boolean, place: SlotPla
 }
 
 /** The block's checksum holds, so its frames are what was written. */
-export function recordsOf(image: Uint8Array, block: FoundBlock): Map<number, number> {
+function recordsOf(image: Uint8Array, block: FoundBlock): Map<number, number> {
   const totals = new Map<number, number>();
   const from = block.position + BLOCK_HEADER_BYTES;
   const damaged = (problem: string, at: number): MillraceError =>

@@ -42,7 +42,7 @@ export function requireDisk(directory: string): void {
   throw new Error(`${directory} is on ${kind}, which is memory: choose a directory on a real disk with --dir`);
 }
 
-export function fileSystemOf(directory: string): FileSystemFacts {
+function fileSystemOf(directory: string): FileSystemFacts {
   const mounts = readIfPresent('/proc/self/mounts');
   if (mounts !== undefined) return mountOf(mounts, resolve(directory));
   return { kind: `type 0x${statfsSync(directory).type.toString(16)}`, device: 'unknown', options: '' };

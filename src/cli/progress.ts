@@ -55,7 +55,7 @@ export async function withProgress<T>(
 }
 
 /** `90` seconds as `1:30`. */
-export function duration(seconds: number): string {
+function duration(seconds: number): string {
   const whole = Math.ceil(seconds);
   const [hours, minutes, rest] = [Math.floor(whole / 3_600), Math.floor(whole / 60) % 60, whole % 60];
   const tail = `${String(minutes).padStart(hours > 0 ? 2 : 1, '0')}:${String(rest).padStart(2, '0')}`;

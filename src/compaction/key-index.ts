@@ -15,7 +15,7 @@ export interface KeyIndexLimits {
 }
 
 /** About 17 MiB: 28 bytes a key, two slots for each key, and the keys themselves. */
-export const KEY_INDEX_LIMITS: KeyIndexLimits = { keys: 2 ** 18, bytes: 8 * 1024 * 1024 };
+const KEY_INDEX_LIMITS: KeyIndexLimits = { keys: 2 ** 18, bytes: 8 * 1024 * 1024 };
 
 /** Longer keys are held as digests: 32 bytes instead of up to 64 KiB. */
 const VERBATIM_BYTES_MAX = 64;

@@ -20,7 +20,7 @@ import type { ParentReader } from './parent-reader.ts';
 import type { RewriteCounters } from './rewrite-job.ts';
 
 /** Smaller chunks are joined with their neighbours. */
-export const PASSED_CHUNK_BYTES_MIN: number = CHUNK_RAW_BYTES_TARGET / 2;
+const PASSED_CHUNK_BYTES_MIN: number = CHUNK_RAW_BYTES_TARGET / 2;
 /** A frame at a time is added; chunks of one record may be larger than the memory for bodies. */
 const BODY_BYTES = CHUNK_RAW_BYTES_TARGET;
 

@@ -1,7 +1,7 @@
 /** Calls that the caller's `AbortSignal` ends. */
 import { MillraceError } from './millrace-error.ts';
 
-export function aborted({ reason }: AbortSignal): MillraceError {
+function aborted({ reason }: AbortSignal): MillraceError {
   return new MillraceError('ERR_MILLRACE_ABORTED', 'the operation was aborted by its signal', { cause: reason });
 }
 

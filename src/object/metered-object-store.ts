@@ -3,17 +3,7 @@ import { isMillraceError } from '../errors/millrace-error.ts';
 import type { ObjectEntry, ObjectStore, ObjectWriter } from './object-store.ts';
 import { RequestCounts, type RequestTally } from './request-tally.ts';
 
-export const OBJECT_OPERATIONS = [
-  'create',
-  'write',
-  'commit',
-  'abort',
-  'read',
-  'size',
-  'delete',
-  'list',
-  'sweep',
-] as const;
+const OBJECT_OPERATIONS = ['create', 'write', 'commit', 'abort', 'read', 'size', 'delete', 'list', 'sweep'] as const;
 /** Operations that reach the store: the rest is work on this side. */
 const REQUESTS = ['commit', 'read', 'size', 'delete', 'list', 'sweep'] as const;
 export type ObjectOperation = (typeof OBJECT_OPERATIONS)[number];
@@ -34,7 +24,7 @@ export interface OperationCounters {
 /** Plain data: safe to send to another thread or to print. */
 export type ObjectStoreCounters = Readonly<Record<ObjectOperation, OperationCounters>>;
 
-export function newObjectStoreCounters(): ObjectStoreCounters {
+function newObjectStoreCounters(): ObjectStoreCounters {
   const entries = OBJECT_OPERATIONS.map((operation): [ObjectOperation, OperationCounters] => [
     operation,
     { calls: 0, bytes: 0, objects: 0, unconfirmed: 0, errors: {} },

@@ -29,7 +29,7 @@ export const FRAME_ALIGNMENT = 8;
 /** The least that a frame takes: a header, padded. */
 export const FRAME_BYTES_MIN = 48;
 /** Of a record's length. */
-export const RECORD_ALIGNMENT = 8;
+const RECORD_ALIGNMENT = 8;
 export const RECORD_HEADER_BYTES = 12;
 export const SPARSE_RECORD_HEADER_BYTES = 16;
 

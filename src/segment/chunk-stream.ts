@@ -11,7 +11,7 @@ import { segmentCorrupt } from './errors.ts';
 import { readRange, type SegmentSource } from './source.ts';
 
 /** Bytes of one read. While its chunks are consumed, the next one is under way. */
-export const STREAM_READ_BYTES: number = 1024 * 1024;
+const STREAM_READ_BYTES: number = 1024 * 1024;
 
 const NOTHING = new Uint8Array(0);
 

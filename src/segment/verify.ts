@@ -27,7 +27,7 @@ export interface SegmentReport {
 }
 
 /** A report stops at this many problems. */
-export const PROBLEMS_MAX = 1000;
+const PROBLEMS_MAX = 1000;
 
 /** Checks a segment. Rejects only when it cannot be read at all; damage is in the report. */
 export async function verifySegment(source: SegmentSource, expected: ExpectedSegment): Promise<SegmentReport> {

@@ -20,8 +20,8 @@ const SINGLE: ReadonlySet<string> = new Set(['application/octet-stream', 'text/p
 const IN_FLIGHT_BYTES_MAX: number = 4 * MIB;
 const WHOLE = /^\d{1,16}$/;
 
-export const PUBLISHER_HEADER = 'millrace-publisher';
-export const PUBLISHING_ID_HEADER = 'millrace-publishing-id';
+const PUBLISHER_HEADER = 'millrace-publisher';
+const PUBLISHING_ID_HEADER = 'millrace-publishing-id';
 
 export async function append(exchange: Exchange): Promise<void> {
   const mediaType = mediaTypeOf(exchange);

@@ -9,13 +9,13 @@ import type { Exchange } from './exchange.ts';
 import { previewLinesOf } from './preview-lines.ts';
 import { badRequest } from './problem.ts';
 
-export const LINES_MEDIA_TYPE = 'application/x-ndjson';
+const LINES_MEDIA_TYPE = 'application/x-ndjson';
 /** Records of an answer unless the request says otherwise. */
 const LIMIT_DEFAULT = 1_000;
 /** The most that is shown of a key or value whose beginning alone was asked for. */
 const PREVIEW_BYTES_MAX: number = 64 * KIB;
 /** Records that are turned into text at once. */
-export const RECORDS_AT_ONCE = 1_024;
+const RECORDS_AT_ONCE = 1_024;
 
 /** Clients refuse headers that are much longer: such a key is told of by its length. */
 const HEADER_KEY_BYTES_MAX = 2_048;

@@ -3,7 +3,7 @@ import { quantileOf } from '../metrics/latency-histogram.ts';
 import type { Store } from '../store/store.ts';
 
 /** Milliseconds between samples. */
-export const SAMPLE_INTERVAL = 1_000;
+const SAMPLE_INTERVAL = 1_000;
 const SAMPLES_MAX = 300;
 
 /** What happened since the sample before. */

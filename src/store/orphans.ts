@@ -42,8 +42,8 @@ export interface OrphanReport {
   readonly objects: number;
 }
 
-export const ORPHAN_AGE_DEFAULT: number = 24 * 3_600_000;
-export const ORPHAN_AGE_MIN = 3_600_000;
+const ORPHAN_AGE_DEFAULT: number = 24 * 3_600_000;
+const ORPHAN_AGE_MIN = 3_600_000;
 /** Keys of one question to the coordinator, and of one deletion. */
 const BATCH = 1_000;
 const NAMED_MAX = 1_000;

@@ -35,7 +35,7 @@ export interface WalTarget {
 }
 
 /** One lane: a cursor over its blocks, and its files. */
-export class LaneWriter {
+class LaneWriter {
   readonly #assignment: LaneAssignment;
   readonly #target: WalTarget;
   readonly #words: LaneWords;

@@ -27,7 +27,7 @@ function edited(edit: (copy: Uint8Array) => void): Damage['apply'] {
 }
 
 /** Every single bit. */
-export function bitFlips({ length }: Uint8Array): DamageSpace {
+function bitFlips({ length }: Uint8Array): DamageSpace {
   const at = (index: number): Damage => {
     const [byte, bit] = [Math.floor(index / 8), index % 8];
     return {
@@ -39,7 +39,7 @@ export function bitFlips({ length }: Uint8Array): DamageSpace {
 }
 
 /** Every length that a file can be cut to. */
-export function truncations({ length }: Uint8Array): DamageSpace {
+function truncations({ length }: Uint8Array): DamageSpace {
   return {
     count: length,
     at: (index) => ({ label: `cut to ${index} bytes`, apply: (bytes) => bytes.slice(0, index) }),
@@ -47,7 +47,7 @@ export function truncations({ length }: Uint8Array): DamageSpace {
 }
 
 /** The file grown by zeros, by ones, and by itself. */
-export function extensions(): DamageSpace {
+function extensions(): DamageSpace {
   const sizes = [1, 8, 512, 4096, 65_536];
   const fills = [0, 0xff];
   return {
@@ -64,7 +64,7 @@ export function extensions(): DamageSpace {
 }
 
 /** Any two sectors exchanged: a misdirected write and its victim. */
-export function sectorSwaps({ length }: Uint8Array): DamageSpace {
+function sectorSwaps({ length }: Uint8Array): DamageSpace {
   return union(
     SECTORS.map((size) => {
       const sectors = Math.floor(length / size);
@@ -87,7 +87,7 @@ export function sectorSwaps({ length }: Uint8Array): DamageSpace {
 }
 
 /** Each sector replaced by zeros, by ones, and by what lies at the same place of other files: stale, or foreign. */
-export function sectorReplacements({ length }: Uint8Array, donors: readonly Uint8Array[]): DamageSpace {
+function sectorReplacements({ length }: Uint8Array, donors: readonly Uint8Array[]): DamageSpace {
   const sources: readonly (readonly [string, (at: number, size: number) => Uint8Array])[] = [
     ['zeros', (_at, size) => new Uint8Array(size)],
     ['ones', (_at, size) => new Uint8Array(size).fill(0xff)],
@@ -117,7 +117,7 @@ export function sectorReplacements({ length }: Uint8Array, donors: readonly Uint
 }
 
 /** The whole file replaced by another. */
-export function replacements(donors: readonly Uint8Array[]): DamageSpace {
+function replacements(donors: readonly Uint8Array[]): DamageSpace {
   return {
     count: donors.length,
     at: (index) => ({ label: `replaced by donor ${index}`, apply: () => donors[index]!.slice() }),
@@ -141,7 +141,7 @@ export function everyDamage(bytes: Uint8Array, donors: readonly Uint8Array[]): D
   ]);
 }
 
-export function union(spaces: readonly DamageSpace[]): DamageSpace {
+function union(spaces: readonly DamageSpace[]): DamageSpace {
   return {
     count: spaces.reduce((sum, { count }) => sum + count, 0),
     at: (index) => {

@@ -18,7 +18,7 @@ export async function everySubject(): Promise<Subject[]> {
   ];
 }
 
-export class UnnoticedDamage extends Error {
+class UnnoticedDamage extends Error {
   override readonly name = 'UnnoticedDamage';
 }
 

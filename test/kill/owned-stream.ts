@@ -24,10 +24,10 @@ export interface StreamState {
   readonly maxAge: number | undefined;
 }
 
-export const NEW_STREAM: StreamState = { firstOffset: 0, values: [], compression: 'lz4', maxAge: undefined };
+const NEW_STREAM: StreamState = { firstOffset: 0, values: [], compression: 'lz4', maxAge: undefined };
 
 /** Every state that a step may be cut off in; the last one is what it does when it is not. */
-export function statesOf(state: StreamState, step: Step): readonly StreamState[] {
+function statesOf(state: StreamState, step: Step): readonly StreamState[] {
   const { firstOffset, values } = state;
   if (step.kind === 'append') {
     const states = [state];

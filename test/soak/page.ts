@@ -21,7 +21,7 @@ function row({ name, met, before, after, limit }: Finding): string[] {
   return [name, ...[before, after, limit].map(significant), verdict];
 }
 
-export function summary(result: SoakResult): string {
+function summary(result: SoakResult): string {
   const { lives, records, seconds, failure } = result;
   const endings = Object.entries(ENDINGS).map(([ending, name]) => {
     return `${lives.filter((life) => life.ending === ending).length} ${name}`;

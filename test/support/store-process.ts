@@ -18,7 +18,7 @@ interface Waiting {
 }
 
 /** An error of a command, as far as it crosses processes. */
-export class RemoteError extends Error {
+class RemoteError extends Error {
   readonly code: string | undefined;
 
   constructor(code: string | undefined, message: string) {

@@ -28,6 +28,12 @@ export function importsOf(file: SourceFile): Import[] {
   return found;
 }
 
+/** Path of the file that the node imports from; `undefined` when it imports nothing, or a package. */
+export function resolveFrom(file: SourceFile, node: ts.Node): string | undefined {
+  const specifier = importSpecifier(node);
+  return specifier === undefined ? undefined : toImport(file, node, specifier, 'import').target;
+}
+
 function toImport(file: SourceFile, node: ts.Node, specifier: string, kind: Import['kind']): Import {
   const target = specifier.startsWith('.')
     ? posix.join(posix.dirname(file.path), specifier).replace(/\.js$/, '.ts')

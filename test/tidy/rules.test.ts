@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { callBanViolations, defaultExportViolations, switchedOffTests, textBanViolations } from './bans.ts';
 import { importCycles } from './cycles.ts';
+import { unusedExports } from './exports.ts';
 import { brokenLinks } from './links.ts';
 import { foldersWithoutRank, rankViolations } from './ranks.ts';
 import { entriesOf, unreachedFiles } from './reachability.ts';
@@ -99,6 +100,31 @@ suite('graph', () => {
     const manifest = { exports: { '.': './dist/src/index.js', './package.json': './package.json' }, bin: {} };
     const entries = entriesOf(manifest, files);
     assert.deepEqual(unreachedFiles(files, entries), ['src/wal/dead.ts', 'src/wal/deader.ts']);
+  });
+});
+
+suite('exports', () => {
+  const used = (importer: string): string[] => {
+    const exporter = parseSource('src/wal/a.ts', 'export const a = 1; export interface B {} export function c() {}');
+    return unusedExports([exporter, parseSource('src/wal/b.ts', importer)], []);
+  };
+
+  test('a value that nobody imports is found, a type is not', () => {
+    assert.deepEqual(used(''), [
+      'src/wal/a.ts:1: a is exported, and nobody imports it',
+      'src/wal/a.ts:1: c is exported, and nobody imports it',
+    ]);
+  });
+
+  test('imports by name, under another name, as a whole and of a type count', () => {
+    assert.equal(used("import { a, c as d } from './a.ts';").length, 0);
+    assert.equal(used("import * as all from './a.ts';").length, 0);
+    assert.equal(used("export { a, c } from './a.ts';").length, 0);
+    assert.equal(used("import { a } from './a.ts'; type C = typeof import('./a.ts').c;").length, 0);
+  });
+
+  test('an entry may export what it likes', () => {
+    assert.equal(unusedExports([parseSource('src/index.ts', 'export const a = 1;')], ['src/index.ts']).length, 0);
   });
 });
 

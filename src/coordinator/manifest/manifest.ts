@@ -46,7 +46,7 @@ export const EMPTY_LOG_BYTES: number = blockBytes(8);
 /** How often a reader starts over because a writer swapped CURRENT and removed what it named. */
 const LOAD_ATTEMPTS = 10;
 
-export function identityOf(place: ManifestPlace, kind: FileIdentity['kind'], fileNumber: number): FileIdentity {
+function identityOf(place: ManifestPlace, kind: FileIdentity['kind'], fileNumber: number): FileIdentity {
   return { kind, storeId: place.storeId, fileNumber };
 }
 

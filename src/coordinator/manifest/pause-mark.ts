@@ -8,7 +8,7 @@ import { isSystemError } from '../../base/node-file-system.ts';
 import { writeFailure } from '../../errors/write-failure.ts';
 
 /** Empty. */
-export const PAUSE_MARK_NAME = 'COMPACTION-PAUSED';
+const PAUSE_MARK_NAME = 'COMPACTION-PAUSED';
 
 export class PauseMark {
   readonly #fileSystem: FileSystem;

@@ -29,7 +29,7 @@ const HOPELESS_MESSAGES = ['SASL', 'The server does not support SSL', 'Unknown a
 const HOPELESS_NODE_CODES = /^(ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/;
 
 /** What the server says a statement failed with; `undefined` when the server said nothing. */
-export function sqlStateOf(error: unknown): string | undefined {
+function sqlStateOf(error: unknown): string | undefined {
   const { code } = error as { readonly code?: unknown };
   return typeof code === 'string' && SQLSTATE.test(code) && !code.startsWith('E') ? code : undefined;
 }

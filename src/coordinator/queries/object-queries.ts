@@ -14,7 +14,7 @@ import { NO_ROW, RUN } from '../state/run-table.ts';
 import { keyOf, type State } from '../state/state.ts';
 import { foundRun } from './stream-queries.ts';
 
-export function describeObject(object: ObjectRow): ObjectDescription {
+function describeObject(object: ObjectRow): ObjectDescription {
   const { state, stateAt, committedAt, bytes, checksum, generation, rewriteBy, jobId } = object;
   const { liveBytes, liveRuns, liveTrackingBytes, firstTimestamp, lastTimestamp } = object;
   return {

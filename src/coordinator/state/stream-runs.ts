@@ -142,7 +142,7 @@ export function dropRuns(state: State, stream: StreamRow): void {
 }
 
 /** Bytes of the run have died: its stream's deletion deadline starts to run for its object. */
-export function wantRewrite(state: State, stream: StreamRow, row: number): void {
+function wantRewrite(state: State, stream: StreamRow, row: number): void {
   const { deletionDeadline } = stream.config;
   if (deletionDeadline === undefined) return;
   const object = state.object(state.runs.get(row, RUN.objectNumber));

@@ -35,7 +35,7 @@ export async function headObject(requests: S3Requests, key: string): Promise<Obj
 }
 
 /** Rejects with `ERR_MILLRACE_REFUSED` unless the bucket exists and may be used. */
-export async function checkBucket(requests: S3Requests): Promise<void> {
+async function checkBucket(requests: S3Requests): Promise<void> {
   try {
     await requests.send({
       operation: 'HeadBucket',

@@ -41,7 +41,7 @@ export interface S3Options {
 
 /** S3 takes no smaller part but the last. */
 export const PART_BYTES_MIN: number = 5 * MIB;
-export const PART_BYTES_MAX: number = GIB;
+const PART_BYTES_MAX: number = GIB;
 export const PART_BYTES_DEFAULT: number = 16 * MIB;
 /** Up to so many parts an object is one request: an upload in three parts takes seven. */
 export const SINGLE_PUT_PARTS = 2;

@@ -16,7 +16,7 @@ import { type Choice, choicesOf } from './choices.ts';
 import { CoordinatorModel, isVisible, ModelRefusal, sum, visibleRecords } from './model.ts';
 import { EVERYTHING, mergedOutput, PLAIN, sampleCommit, sampleRun } from './samples.ts';
 
-export const STEP_KINDS = [
+const STEP_KINDS = [
   'create',
   'configure',
   'deleteStream',

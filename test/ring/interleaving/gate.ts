@@ -24,7 +24,7 @@ type Words = Int32Array;
 const WAITERS = 32_768;
 
 /** Names a word: buffers in the order of `buffers`, then words. */
-export function wordOf(buffers: readonly SharedArrayBuffer[], words: Words, index: number): number {
+function wordOf(buffers: readonly SharedArrayBuffer[], words: Words, index: number): number {
   const buffer = buffers.findIndex((each) => each === words.buffer);
   if (buffer < 0) throw new Error('a shared word that the scheduler does not know');
   return buffer * 65_536 + index;
