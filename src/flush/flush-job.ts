@@ -73,7 +73,9 @@ export async function runFlushJob(job: FlushJob, objects: ObjectStore): Promise<
       const settled = positions.length === 0 ? nothingAt(snapshot) : settleFrames(view, positions);
       if (settled.truncation !== undefined) truncations.push({ streamId, ...settled.truncation });
       const compression = job.compression.get(streamId) ?? 'lz4';
-      const run = await runWriter.write(streamId, settled, compression, snapshot?.entries);
+      const run =
+        (snapshot === undefined ? runWriter.writeNow(streamId, settled, compression) : undefined) ??
+        (await runWriter.write(streamId, settled, compression, snapshot?.entries));
       if (run === undefined) continue;
       const localOffset = settled.frames[0]?.firstOffset ?? settled.nextOffset;
       runs.push(flushedRun(run, snapshot !== undefined, localOffset));

@@ -5,6 +5,7 @@ import type { SegmentRun } from '../record/run.ts';
 import type { Compression } from '../record/stream-config.ts';
 import { encodeTracking } from '../record/tracking-format.ts';
 import { viewOf } from '../base/bytes.ts';
+import { CHUNK_OFFSETS_MAX, CHUNK_RAW_BYTES_TARGET } from '../limits/limits.ts';
 import { CHUNK_TYPE, type ChunkType } from '../segment/chunk-format.ts';
 import { FrameChunker } from '../segment/frame-chunker.ts';
 import type { SegmentWriter } from '../segment/writer.ts';
@@ -26,6 +27,26 @@ export class RunWriter {
     this.#chunker = new FrameChunker(writer);
     this.#ring = ring;
     this.#view = view;
+  }
+
+  /**
+   * Writes a run that is one chunk of records, without a promise: a filling of many streams has little else. Returns
+   * `undefined`, with nothing done, for any other run, and while the output has to be waited for.
+   */
+  writeNow(streamId: number, settled: SettledFrames, compression: Compression): SegmentRun | undefined {
+    const { frames, tracking, nextOffset, epoch } = settled;
+    const [first] = frames;
+    if (first === undefined || (tracking.length > 0 && !this.#relative)) return undefined;
+    let bytes = 0;
+    for (const { header, cutAt } of frames) bytes += cutAt === Infinity ? header.frameBytes : Infinity;
+    const oneChunk = bytes <= CHUNK_RAW_BYTES_TARGET && nextOffset - first.firstOffset <= CHUNK_OFFSETS_MAX;
+    if (!oneChunk || !this.#writer.takesNow(bytes)) return undefined;
+    const firstOffset = this.#relative ? 0 : first.firstOffset;
+    this.#writer.beginRun(streamId, firstOffset, { relative: this.#relative });
+    this.#chunker.begin(firstOffset, compression, firstOffset - first.firstOffset);
+    for (const { at, header } of frames) this.#chunker.add(this.#ring, this.#view, at, header);
+    this.#chunker.writeNow(NO_TRACKING, epoch);
+    return this.#writer.endRun();
   }
 
   /** Returns the run; `undefined` when there is nothing to write. */
@@ -56,12 +77,12 @@ export class RunWriter {
     return this.#writer.endRun();
   }
 
-  async #addFrame({ at, cutAt }: HeldFrame): Promise<void> {
+  async #addFrame({ at, header: held, cutAt }: HeldFrame): Promise<void> {
     const whole = cutAt === Infinity;
     const source = whole ? this.#ring : cutFrame(this.#ring, at, cutAt);
     const view = whole ? this.#view : viewOf(source);
     const start = whole ? at : 0;
-    const header = readFrameHeader(view, start);
+    const header = whole ? held : readFrameHeader(view, start);
     if (!this.#chunker.fits(header)) await this.#chunker.writeBefore(header);
     this.#chunker.add(source, view, start, header);
   }

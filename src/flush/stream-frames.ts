@@ -3,7 +3,7 @@
  * they carry. Pure.
  */
 import { FRAME_KIND } from '../record/frame-format.ts';
-import { readFrameHeader } from '../record/frame-reader.ts';
+import { type FrameHeader, readFrameHeader } from '../record/frame-reader.ts';
 import { trackingIn } from '../record/tracking-frames.ts';
 import type { TrackingEntry } from '../record/tracking-format.ts';
 import { coalesce } from '../record/tracking-state.ts';
@@ -11,6 +11,7 @@ import { coalesce } from '../record/tracking-state.ts';
 /** A frame with offsets, at an index of the ring. */
 export interface HeldFrame {
   readonly at: number;
+  readonly header: FrameHeader;
   readonly firstOffset: number;
   readonly nextOffset: number;
   /** Where a truncation ended it; `Infinity` when it is whole. */
@@ -52,7 +53,7 @@ export function settleFrames(view: DataView, positions: readonly number[]): Sett
       const deepest = Math.min(nextOffset, truncation?.nextOffset ?? nextOffset);
       if (truncate(frames, nextOffset)) truncation = { nextOffset: deepest, epoch };
     } else if (header.offsetSpan > 0) {
-      frames.push({ at, firstOffset: header.firstOffset, nextOffset, cutAt: Infinity });
+      frames.push({ at, header, firstOffset: header.firstOffset, nextOffset, cutAt: Infinity });
     }
   }
   return { frames, nextOffset, epoch, tracking: coalesce(tracking), truncation };

@@ -1,10 +1,13 @@
-/** Gathers the frames of one run into chunks of about `CHUNK_RAW_BYTES_TARGET`. Flush and compaction feed it. */
+/**
+ * Gathers the frames of one run into chunks of about `CHUNK_RAW_BYTES_TARGET`, in the memory where the segment's writer
+ * compresses them. Flush and compaction feed it.
+ */
 import { assert } from '../base/assert.ts';
 import { CHUNK_OFFSETS_MAX, CHUNK_RAW_BYTES_TARGET } from '../limits/limits.ts';
 import { type FrameHeader, frameTimestamps } from '../record/frame-reader.ts';
 import type { Compression } from '../record/stream-config.ts';
 import { CHUNK_TYPE } from './chunk-format.ts';
-import type { SegmentWriter } from './writer.ts';
+import type { ChunkFacts, SegmentWriter } from './writer.ts';
 
 const NO_TRAILER = new Uint8Array(0);
 
@@ -13,10 +16,8 @@ type FramePlace = Pick<FrameHeader, 'firstOffset' | 'offsetSpan' | 'frameBytes'>
 
 export class FrameChunker {
   readonly #writer: SegmentWriter;
-  #buffer: Uint8Array = new Uint8Array(CHUNK_RAW_BYTES_TARGET);
   #compression: Compression = 'lz4';
   #frameBase = 0;
-  #bytes = 0;
   #firstOffset = 0;
   #nextOffset = 0;
   #records = 0;
@@ -44,22 +45,20 @@ export class FrameChunker {
   fits({ firstOffset, offsetSpan, frameBytes }: FramePlace): boolean {
     const end = firstOffset + offsetSpan + this.#frameBase;
     if (end - this.#firstOffset > CHUNK_OFFSETS_MAX) return false;
-    // Not the length of the buffer: one large frame must not make large chunks of all that come behind it.
-    return this.#bytes === 0 || this.#bytes + frameBytes <= CHUNK_RAW_BYTES_TARGET;
+    const { gathered } = this.#writer.memory;
+    return gathered === 0 || gathered + frameBytes <= CHUNK_RAW_BYTES_TARGET;
   }
 
   /** Adds the frame that lies at `at` in `source`, whose view is `view`, by copying it. */
   add(source: Uint8Array, view: DataView, at: number, header: FrameHeader): void {
     assert(this.fits(header), 'the open chunk was written before');
-    if (header.frameBytes > this.#buffer.length) this.#buffer = new Uint8Array(header.frameBytes);
     this.#count(view, at, header);
-    this.#buffer.set(source.subarray(at, at + header.frameBytes), this.#bytes);
-    this.#bytes += header.frameBytes;
+    this.#writer.memory.gather(source, at, header.frameBytes);
   }
 
   /** Whether the open chunk holds no frame. */
   get empty(): boolean {
-    return this.#bytes === 0;
+    return this.#writer.memory.gathered === 0;
   }
 
   /** One past the last offset covered so far: where the next frame or chunk goes on. */
@@ -75,7 +74,7 @@ export class FrameChunker {
 
   /** Whether the open chunk has to be written before another one can follow or the run can end. */
   get pending(): boolean {
-    return this.#bytes > 0 || this.#nextOffset > this.#firstOffset;
+    return !this.empty || this.#nextOffset > this.#firstOffset;
   }
 
   /** Goes on behind a chunk that somebody else has written up to `nextOffset`. */
@@ -113,6 +112,13 @@ export class FrameChunker {
     return chunks;
   }
 
+  /** The same without a promise, for what is one chunk that the writer takes now. */
+  writeNow(trailer: Uint8Array, epoch: number): void {
+    assert(this.pending && this.#nextOffset - this.#firstOffset <= CHUNK_OFFSETS_MAX, 'what is open is one chunk');
+    this.#writer.addGatheredNow(this.#chunkUpTo(this.#nextOffset, trailer, epoch));
+    this.#reset();
+  }
+
   /** Writes what is open up to a frame that does not fit it. Returns the number of chunks. */
   writeBefore({ firstOffset }: FramePlace): Promise<number> {
     this.cover(firstOffset + this.#frameBase);
@@ -120,8 +126,15 @@ export class FrameChunker {
   }
 
   async #writeUpTo(nextOffset: number, trailer: Uint8Array, epoch: number): Promise<void> {
+    const chunk = this.#chunkUpTo(nextOffset, trailer, epoch);
+    this.#nextOffset = nextOffset;
+    this.#reset();
+    await this.#writer.addGathered(chunk);
+  }
+
+  #chunkUpTo(nextOffset: number, trailer: Uint8Array, epoch: number): ChunkFacts {
     const firstOffset = this.#firstOffset;
-    const chunk = {
+    return {
       type: CHUNK_TYPE.records,
       compression: this.#compression,
       firstOffset,
@@ -131,18 +144,13 @@ export class FrameChunker {
       firstTimestamp: this.#records === 0 ? 0 : this.#firstTimestamp,
       lastTimestamp: this.#records === 0 ? 0 : this.#lastTimestamp,
       userBytes: this.#userBytes,
-      body: this.#buffer.subarray(0, this.#bytes),
       trailer,
       frameBase: this.#frameBase,
     };
-    this.#nextOffset = nextOffset;
-    this.#reset();
-    await this.#writer.addChunk(chunk);
   }
 
   #reset(): void {
     this.#firstOffset = this.#nextOffset;
-    this.#bytes = 0;
     this.#records = 0;
     this.#userBytes = 0;
     this.#epoch = 0;

@@ -1,13 +1,14 @@
 /**
- * Writes a segment front to back. Memory is two output buffers and the index, whatever the segment's size. Runs where
- * the flush and compaction jobs run: in pool workers, after `loadChecksum`.
+ * Writes a segment front to back. Memory is two output buffers, one chunk and the index, whatever the segment's size.
+ * Runs where the flush and compaction jobs run: in pool workers, after `loadChecksum`.
  *
  * One call at a time: each promise is awaited before the next call. After any error only `abort` is allowed.
  */
 import { assert, AssertionError } from '../base/assert.ts';
 import { alignUp, PAGE_BYTES, viewOf, writeUint64 } from '../base/bytes.ts';
 import { xxh64Parts } from '../codec/checksum.ts';
-import { CODEC, compress } from '../codec/compression.ts';
+import { type ChunkMemory, giveBackChunkMemory, takeChunkMemory } from '../codec/chunk-memory.ts';
+import { CODEC } from '../codec/compression.ts';
 import type { Compression } from '../record/stream-config.ts';
 import {
   CHUNK_ALIGNMENT,
@@ -39,8 +40,8 @@ import { PagedOutput } from './paged-output.ts';
 import { RunTotals } from './run-totals.ts';
 import type { SegmentSink } from './sink.ts';
 
-/** A chunk to be written. The caller states the facts: the body's frames are not looked at. */
-export interface ChunkInput {
+/** What a chunk to be written holds. The caller states the facts: the body's frames are not looked at. */
+export interface ChunkFacts {
   readonly type: ChunkType;
   /** What is wanted; a body that compression makes hardly smaller is stored as it is. */
   readonly compression: Compression;
@@ -53,12 +54,16 @@ export interface ChunkInput {
   readonly firstTimestamp: number;
   readonly lastTimestamp: number;
   readonly userBytes: number;
-  /** Whole frames, or the tracking of a tracking chunk. May be shared memory that stays as it is meanwhile. */
-  readonly body: Uint8Array;
   /** Tracking that rides on a records chunk. */
   readonly trailer?: Uint8Array;
   /** Added to the offsets inside the frames. Default 0. */
   readonly frameBase?: number;
+}
+
+/** A chunk whose body lies elsewhere. */
+export interface ChunkInput extends ChunkFacts {
+  /** Whole frames, or the tracking of a tracking chunk. May be shared memory that stays as it is meanwhile. */
+  readonly body: Uint8Array;
 }
 
 /** The segment as it was committed. */
@@ -78,6 +83,8 @@ const ZEROS = new Uint8Array(PAGE_BYTES);
 const NOTHING_DEAD: DeadBytes = { records: 0, tracking: 0 };
 
 export class SegmentWriter {
+  /** The body of the next chunk is gathered here. */
+  readonly memory: ChunkMemory = takeChunkMemory();
   readonly #sink: SegmentSink;
   readonly #facts: SegmentFacts;
   readonly #output: PagedOutput;
@@ -132,40 +139,31 @@ export class SegmentWriter {
 
   /** Adds a chunk to the open run. */
   async addChunk(chunk: ChunkInput): Promise<void> {
+    assert(this.#state === 'open' && this.memory.gathered === 0, 'a chunk that is being gathered comes first');
+    this.memory.gather(chunk.body, 0, chunk.body.length);
+    await this.addGathered(chunk);
+  }
+
+  /** Adds the chunk whose body was gathered in `memory`. */
+  async addGathered(chunk: ChunkFacts): Promise<void> {
     const run = this.#take();
-    const trailer = chunk.trailer ?? NO_BYTES;
-    const room = chunkBytes(chunk.body.length, trailer.length);
-    if (room > this.#output.room) await this.#output.settle();
-    // From here to the copy into the output nothing waits: the compressed bytes are a view that the next compression
-    // of this thread overwrites.
-    const compressed = chunk.compression === 'none' ? chunk.body : compress(CODEC.lz4, chunk.body);
-    const smaller = compressed.length < chunk.body.length * COMPRESSED_SHARE_MAX;
-    const stored = smaller ? compressed : chunk.body;
-    const header: ChunkHeader = {
-      type: chunk.type,
-      codec: smaller ? CODEC.lz4 : CODEC.none,
-      flags: run.relative ? CHUNK_FLAG.relative : 0,
-      streamId: run.streamId,
-      firstOffset: chunk.firstOffset,
-      frameBase: chunk.frameBase ?? 0,
-      recordCount: chunk.recordCount,
-      offsetSpan: chunk.offsetSpan,
-      firstTimestamp: chunk.firstTimestamp,
-      lastTimestamp: chunk.lastTimestamp,
-      epoch: chunk.epoch,
-      userBytes: chunk.userBytes,
-      rawBytes: chunk.body.length,
-      storedBytes: stored.length,
-      trailerBytes: trailer.length,
-      reserved: 0,
-    };
-    checkChunk(run, header);
-    const bytes = chunkBytes(stored.length, trailer.length);
-    const padding = ZEROS.subarray(0, bytes - CHUNK_HEADER_BYTES - stored.length - trailer.length);
-    const checksum = this.#seal(header, [stored, trailer, padding]);
-    // A chunk larger than the buffers is written in steps, and the view would not survive the waiting between them.
-    const kept = smaller && bytes > this.#output.room ? stored.slice() : stored;
-    await this.#append(run, header, checksum, [this.#header, kept, trailer, padding]);
+    if (!this.takesNow(this.memory.gathered + (chunk.trailer?.length ?? 0))) await this.#output.settle();
+    const bytes = this.#build(run, chunk);
+    if (bytes.length <= this.#output.room) this.#output.put(bytes);
+    else await this.#output.putAll(bytes);
+    this.#done();
+  }
+
+  /** Whether there is room for a chunk with so many bytes of body and trailer without waiting for a write. */
+  takesNow(bytes: number): boolean {
+    return chunkBytes(bytes, 0) <= this.#output.room;
+  }
+
+  /** The same without a promise, which a chunk of 3 KiB would notice: `takesNow` said that there is room. */
+  addGatheredNow(chunk: ChunkFacts): void {
+    const run = this.#take();
+    this.#output.put(this.#build(run, chunk));
+    this.#done();
   }
 
   /**
@@ -219,6 +217,7 @@ export class SegmentWriter {
     const bytes = await this.#sink.commit();
     assert(bytes === this.#output.position, 'the object store kept what it was given');
     this.#state = 'ended';
+    giveBackChunkMemory(this.memory);
     const written = this.#footer;
     return {
       bytes,
@@ -234,6 +233,7 @@ export class SegmentWriter {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
     await this.#output.abandon();
+    giveBackChunkMemory(this.memory);
     await this.#sink.abort();
   }
 
@@ -243,6 +243,59 @@ export class SegmentWriter {
     assert(this.#run !== undefined, 'chunks lie in runs');
     this.#state = 'busy';
     return this.#run;
+  }
+
+  /** Puts the gathered chunk together, and counts it. Returns its bytes, which lie in `memory`. */
+  #build(run: RunTotals, chunk: ChunkFacts): Uint8Array {
+    const { memory } = this;
+    const { trailer = NO_BYTES } = chunk;
+    const rawBytes = memory.gathered;
+    const at = memory.reserve(CHUNK_HEADER_BYTES + trailer.length + CHUNK_ALIGNMENT);
+    const body = at + CHUNK_HEADER_BYTES;
+    const compressed = chunk.compression === 'none' ? rawBytes : memory.compressTo(body);
+    const smaller = compressed < rawBytes * COMPRESSED_SHARE_MAX;
+    if (!smaller) memory.copyTo(body);
+    const header: ChunkHeader = {
+      type: chunk.type,
+      codec: smaller ? CODEC.lz4 : CODEC.none,
+      flags: run.relative ? CHUNK_FLAG.relative : 0,
+      streamId: run.streamId,
+      firstOffset: chunk.firstOffset,
+      frameBase: chunk.frameBase ?? 0,
+      recordCount: chunk.recordCount,
+      offsetSpan: chunk.offsetSpan,
+      firstTimestamp: chunk.firstTimestamp,
+      lastTimestamp: chunk.lastTimestamp,
+      epoch: chunk.epoch,
+      userBytes: chunk.userBytes,
+      rawBytes,
+      storedBytes: smaller ? compressed : rawBytes,
+      trailerBytes: trailer.length,
+      reserved: 0,
+    };
+    checkChunk(run, header);
+    writeChunkHeader(memory.view, at, header);
+    const end = at + chunkBytes(header.storedBytes, trailer.length);
+    const trailerAt = body + header.storedBytes;
+    if (trailer.length > 0) memory.bytes.set(trailer, trailerAt);
+    memory.bytes.fill(0, trailerAt + trailer.length, end);
+    const checksum = memory.checksum(at + CHUNK_CHECKED_FROM, end);
+    memory.view.setBigUint64(at + CHUNK_FIELD.checksum, checksum, true);
+    memory.clear();
+    this.#count(run, header, checksum);
+    return memory.bytes.subarray(at, end);
+  }
+
+  #count(run: RunTotals, header: ChunkHeader, checksum: bigint): void {
+    const position = this.#output.position;
+    assert(position % CHUNK_ALIGNMENT === 0, 'chunks are aligned');
+    run.add(header);
+    this.#footer.addChunk(position, header.firstOffset, run.latestTimestamp, checksum);
+  }
+
+  /** Unless `abort` came in between. */
+  #done(): void {
+    if (this.#state === 'busy') this.#state = 'open';
   }
 
   /** Writes `header`, whose chunk goes on with `rest`, to `#header`, and its checksum, which it returns. */
@@ -255,17 +308,13 @@ export class SegmentWriter {
 
   /** Copies without waiting when there is room for all `parts`. */
   async #append(run: RunTotals, header: ChunkHeader, checksum: bigint, parts: readonly Uint8Array[]): Promise<void> {
-    const position = this.#output.position;
-    assert(position % CHUNK_ALIGNMENT === 0, 'chunks are aligned');
-    run.add(header);
-    this.#footer.addChunk(position, header.firstOffset, run.latestTimestamp, checksum);
+    this.#count(run, header, checksum);
     if (chunkBytes(header.storedBytes, header.trailerBytes) <= this.#output.room) {
       for (const part of parts) this.#output.put(part);
     } else {
       for (const part of parts) await this.#output.putAll(part);
     }
-    // Unless `abort` came in between.
-    if (this.#state === 'busy') this.#state = 'open';
+    this.#done();
   }
 }
 

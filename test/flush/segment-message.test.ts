@@ -5,22 +5,25 @@ import type { FlushedSegment } from '../../src/flush/flush-job.ts';
 import { packSegment, unpackSegment } from '../../src/flush/segment-message.ts';
 
 const natural = fc.maxSafeNat();
-const run = fc.record({
-  streamId: natural,
-  firstOffset: natural,
-  nextOffset: natural,
-  records: natural,
-  userBytes: natural,
-  trackingBytes: natural,
-  firstTimestamp: fc.maxSafeInteger(),
-  lastTimestamp: fc.maxSafeInteger(),
-  epoch: natural,
-  byteOffset: natural,
-  byteLength: natural,
-  chunks: natural,
-  trackingSnapshot: fc.boolean(),
-  localOffset: natural,
-});
+const run = fc.record(
+  {
+    streamId: natural,
+    firstOffset: natural,
+    nextOffset: natural,
+    records: natural,
+    userBytes: natural,
+    trackingBytes: natural,
+    firstTimestamp: fc.maxSafeInteger(),
+    lastTimestamp: fc.maxSafeInteger(),
+    epoch: natural,
+    byteOffset: natural,
+    byteLength: natural,
+    chunks: natural,
+    trackingSnapshot: fc.boolean(),
+    localOffset: natural,
+  },
+  { noNullPrototype: true },
+);
 
 test('a flushed segment comes out of its message as it went in', () => {
   fc.assert(
