@@ -5,6 +5,7 @@ import { callBanViolations, defaultExportViolations, switchedOffTests, textBanVi
 import { importCycles } from './tidy/cycles.ts';
 import { unusedExports } from './tidy/exports.ts';
 import { brokenLinks } from './tidy/links.ts';
+import { missingFiles, missingScripts } from './tidy/mentions.ts';
 import { foldersWithoutRank, rankViolations } from './tidy/ranks.ts';
 import { entriesOf, type PackageEntries, unreachedFiles } from './tidy/reachability.ts';
 import { parseSources, textFiles, type Violation } from './tidy/repository.ts';
@@ -77,6 +78,21 @@ suite('bans', () => {
 
 suite('documents', () => {
   test('links between documents lead somewhere', () => expectNone(brokenLinks(texts, paths)));
+  test('files that documents name are there', () => expectNone(missingFiles(texts, paths)));
+  test('scripts that documents name are in package.json', () => {
+    const { scripts: known } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
+    expectNone(missingScripts(texts, Object.keys(known)));
+  });
+  test('every decision is in the index of decisions', () => {
+    const index = textOf('docs/decisions/README.md');
+    const decisions = paths.filter((path) => /^docs\/decisions\/\d/.test(path));
+    expectNone(decisions.filter((path) => !index.includes(`(${path.replace('docs/decisions/', '')})`)));
+  });
+  test('every page is reached from the index of documents', () => {
+    const index = textOf('docs/README.md');
+    const pages = paths.filter((path) => /^docs\/[^/]+\.md$/.test(path) && path !== 'docs/README.md');
+    expectNone(pages.filter((path) => !index.includes(`(${path.replace('docs/', '')})`)));
+  });
 });
 
 suite('package', () => {

@@ -5,9 +5,10 @@ import { callBanViolations, defaultExportViolations, switchedOffTests, textBanVi
 import { importCycles } from './cycles.ts';
 import { unusedExports } from './exports.ts';
 import { brokenLinks } from './links.ts';
+import { missingFiles, missingScripts } from './mentions.ts';
 import { foldersWithoutRank, rankViolations } from './ranks.ts';
 import { entriesOf, unreachedFiles } from './reachability.ts';
-import { parseSource } from './repository.ts';
+import { parseSource, type TextFile } from './repository.ts';
 import { fileLengthViolations, functionLengthViolations, lineLengthViolations } from './sizes.ts';
 
 function rankCheck(path: string, specifier: string): number {
@@ -199,6 +200,15 @@ suite('bans', () => {
 });
 
 suite('documents', () => {
+  test('a file, a folder or a script that is not there is found where it is named', () => {
+    const page = (text: string): TextFile[] => [{ path: 'docs/page.md', text }];
+    const paths = ['src/wal/writer.ts'];
+    assert.deepEqual(missingFiles(page('`src/wal/`, `src/wal`, `src/wal/writer.ts` and `writer.ts`'), paths), []);
+    assert.equal(missingFiles(page('`src/wal/reader.ts`, `src/segment/` and `reader.ts`'), paths).length, 3);
+    assert.deepEqual(missingScripts(page('`npm run bench:load -- --quick`'), ['bench:load']), []);
+    assert.equal(missingScripts(page('run `npm run bench`'), ['bench:load']).length, 1);
+  });
+
   test('a link to nothing is found, links to files, folders and elsewhere are not', () => {
     const text = '[a](b.md) [c](../LICENSE#top) [d](formats/) [e](https://example.org/x) [f](#below) [g](gone.md)';
     const paths = ['docs/a.md', 'docs/b.md', 'docs/formats/wal.md', 'LICENSE'];
