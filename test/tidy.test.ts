@@ -83,6 +83,17 @@ suite('documents', () => {
     const { scripts: known } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
     expectNone(missingScripts(texts, Object.keys(known)));
   });
+  test('the map of the code names every folder, but for tests of what it names', () => {
+    const map = textOf('docs/architecture.md');
+    const foldersIn = (top: string): string[] => [
+      ...new Set(
+        paths.filter((path) => path.startsWith(`${top}/`)).flatMap((path) => path.split('/').slice(1, -1).at(0) ?? []),
+      ),
+    ];
+    const code = ['src', 'bench'].flatMap(foldersIn);
+    const tests = foldersIn('test').filter((folder) => folder !== 'bench' && !code.includes(folder));
+    expectNone([...code, ...tests].filter((folder) => !map.includes(`\`${folder}\``)));
+  });
   test('every decision is in the index of decisions', () => {
     const index = textOf('docs/decisions/README.md');
     const decisions = paths.filter((path) => /^docs\/decisions\/\d/.test(path));

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { PRICES_DEFAULT, requestCost } from '../../bench/sim/prices.ts';
-import { rewriteReadRequests, scanRequests, writeRequests } from '../../bench/sim/requests.ts';
-import { survivors } from '../../bench/sim/rewrite-model.ts';
-import { parsePrices, parseSimOptions } from '../../bench/sim/options.ts';
-import { MIX, makeStreams, WORKLOAD_DEFAULT } from '../../bench/sim/workload.ts';
-import { DeadlineWatch } from '../../bench/sim/deadlines.ts';
-import type { LayoutRun } from '../../src/compaction/layout.ts';
-import { MIB } from '../../src/limits/limits.ts';
-import { PART_BYTES_DEFAULT } from '../../src/object/s3/options.ts';
+import { PRICES_DEFAULT, requestCost } from '../../../bench/sim/prices.ts';
+import { rewriteReadRequests, scanRequests, writeRequests } from '../../../bench/sim/requests.ts';
+import { survivors } from '../../../bench/sim/rewrite-model.ts';
+import { parsePrices, parseSimOptions } from '../../../bench/sim/options.ts';
+import { MIX, makeStreams, WORKLOAD_DEFAULT } from '../../../bench/sim/workload.ts';
+import { DeadlineWatch } from '../../../bench/sim/deadlines.ts';
+import type { LayoutRun } from '../../../src/compaction/layout.ts';
+import { MIB } from '../../../src/limits/limits.ts';
+import { PART_BYTES_DEFAULT } from '../../../src/object/s3/options.ts';
 
 /** Requests of a job over so many inputs with runs like these. */
 function readsOf(inputs: number, runs: number, byteLength: number): number {

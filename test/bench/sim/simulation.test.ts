@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { READS_DEFAULT } from '../../bench/sim/options.ts';
-import { simulationPage } from '../../bench/sim/page.ts';
-import { PRICES_DEFAULT } from '../../bench/sim/prices.ts';
-import { type ResultInput, simulate, type VariantResult } from '../../bench/sim/result.ts';
-import { simulationText } from '../../bench/sim/text.ts';
-import { WORKLOAD_DEFAULT } from '../../bench/sim/workload.ts';
+import { READS_DEFAULT } from '../../../bench/sim/options.ts';
+import { simulationPage } from '../../../bench/sim/page.ts';
+import { PRICES_DEFAULT } from '../../../bench/sim/prices.ts';
+import { type ResultInput, simulate, type VariantResult } from '../../../bench/sim/result.ts';
+import { simulationText } from '../../../bench/sim/text.ts';
+import { WORKLOAD_DEFAULT } from '../../../bench/sim/workload.ts';
 
 /** A small fleet: a store of 16 streams. */
 const WORKLOAD = { ...WORKLOAD_DEFAULT, streams: 512, thinning: 512 };
