@@ -6,6 +6,7 @@ import { frameRead, frameWrite } from './micro/frames.ts';
 import { memtableAdd, memtableFind, ringAppend } from './micro/ring.ts';
 import type { Workload } from './workload.ts';
 import { burst } from './workloads/burst.ts';
+import { ingest } from './workloads/ingest.ts';
 import { inFlight } from './workloads/in-flight.ts';
 import { manyStreams } from './workloads/many-streams.ts';
 import { openingAfterClose, openingAfterKill } from './workloads/opening.ts';
@@ -36,6 +37,7 @@ export const WORKLOADS: readonly Workload[] = [
   producers,
   window(64),
   window(1),
+  ingest,
   sustained,
   manyStreams(1_000, { subject: 'ratio', bound: 'at least', limit: 0.9 }),
   manyStreams(10_000, { subject: 'ratio', bound: 'at least', limit: 0.6, goal: 0.8 }),

@@ -4,11 +4,10 @@ import type { Readable } from 'node:stream';
 import { Command } from 'commander';
 import { assert } from '../base/assert.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
-import { MIB, RECORD_BYTES_DEFAULT } from '../limits/limits.ts';
+import { MIB } from '../limits/limits.ts';
+import { appendAllLines } from '../lines/append-lines.ts';
 import { BoundedAppender, type Kept } from '../lines/bounded-appender.ts';
 import { keyedRecord } from '../lines/keyed-record.ts';
-import { LineSplitter, type LineVisitor } from '../lines/line-splitter.ts';
-import type { RecordInput } from '../record/record-input.ts';
 import { open } from './engine.ts';
 import type { Store } from '../store/store.ts';
 import type { Stream } from '../stream/stream.ts';
@@ -102,31 +101,22 @@ async function appendInput(
   signal: AbortSignal,
 ): Promise<void> {
   const { input, totalBytes } = openInput();
-  const splitter = new LineSplitter(RECORD_BYTES_DEFAULT);
   const progress = startProgress('ingest', totalBytes);
   const stop = (): void => {
     input.destroy();
   };
   signal.addEventListener('abort', stop, { once: true });
-  const recordOf = (line: Buffer): RecordInput => {
-    const value = crlf === true ? withoutCarriageReturn(line) : line;
-    return keyField === undefined ? value : keyedRecord(value, keyField, splitter.lines);
-  };
   try {
-    let doneBytes = 0;
-    for await (const chunk of withoutByteOrderMark(chunksOf(input, signal))) {
-      await appendLines(appender, recordOf, (visit) => {
-        splitter.push(chunk, visit);
-      });
-      doneBytes += chunk.length;
-      progress.update(doneBytes, `${counted(appender.kept.records, 'record')} durable`);
-    }
-    if (!signal.aborted) {
-      await appendLines(appender, recordOf, (visit) => {
-        splitter.end(visit);
-      });
-    }
-    await appender.finish();
+    await appendAllLines(withoutByteOrderMark(chunksOf(input, signal)), appender, {
+      recordOf: (line, number) => {
+        const value = crlf === true ? withoutCarriageReturn(line) : line;
+        return keyField === undefined ? value : keyedRecord(value, keyField, number);
+      },
+      progress: (doneBytes) => {
+        progress.update(doneBytes, `${counted(appender.kept.records, 'record')} durable`);
+      },
+      signal,
+    });
   } finally {
     signal.removeEventListener('abort', stop);
     input.destroy();
@@ -150,27 +140,6 @@ async function* chunksOf(input: Readable, signal: AbortSignal): AsyncGenerator<B
   } catch (error) {
     if (!signal.aborted) throw error;
   }
-}
-
-/** Appends the lines that `deliver` gives, also those in front of one that it fails at. */
-async function appendLines(
-  appender: BoundedAppender,
-  recordOf: (line: Buffer) => RecordInput,
-  deliver: (visit: LineVisitor) => void,
-): Promise<void> {
-  const records: RecordInput[] = [];
-  let size = 0;
-  let failure: { readonly error: unknown } | undefined;
-  try {
-    deliver((line) => {
-      records.push(recordOf(line));
-      size += line.length;
-    });
-  } catch (error) {
-    failure = { error };
-  }
-  await appender.append(records, size);
-  if (failure !== undefined) throw failure.error;
 }
 
 async function attempt(work: () => Promise<void>): Promise<Error | undefined> {

@@ -48,10 +48,7 @@ export class BoundedAppender {
     const stream = await (this.#stream ??= this.#openStream());
     const weight = bytes + records.length * RECORD_OVERHEAD_BYTES;
     this.#inFlightBytes += weight;
-    void this.#send(stream, records, bytes).finally(() => {
-      this.#inFlightBytes -= weight;
-      this.#settled.notify();
-    });
+    this.#send(stream, records, bytes, weight);
     await this.#until(this.#inFlightBytesMax);
   }
 
@@ -70,17 +67,27 @@ export class BoundedAppender {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  async #send(stream: AppendTarget, records: readonly RecordInput[], bytes: number): Promise<void> {
-    try {
-      const firstOffset = await stream.appendMany(records);
-      this.#kept = {
-        records: this.#kept.records + records.length,
-        bytes: this.#kept.bytes + bytes,
-        firstOffset: this.#kept.firstOffset ?? firstOffset,
-        nextOffset: firstOffset + records.length,
-      };
-    } catch (error) {
-      this.#failure ??= { error };
-    }
+  /** Not an async function: that would keep the records, which are in the ring soon, until they are durable. */
+  #send(stream: AppendTarget, records: readonly RecordInput[], bytes: number, weight: number): void {
+    const count = records.length;
+    stream
+      .appendMany(records)
+      .then(
+        (firstOffset) => {
+          this.#kept = {
+            records: this.#kept.records + count,
+            bytes: this.#kept.bytes + bytes,
+            firstOffset: this.#kept.firstOffset ?? firstOffset,
+            nextOffset: firstOffset + count,
+          };
+        },
+        (error: unknown) => {
+          this.#failure ??= { error };
+        },
+      )
+      .finally(() => {
+        this.#inFlightBytes -= weight;
+        this.#settled.notify();
+      });
   }
 }
