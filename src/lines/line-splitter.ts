@@ -1,5 +1,6 @@
 /** Cuts a byte stream into lines without making a string of any of them. */
 import { MillraceError } from '../errors/millrace-error.ts';
+import { ByteCollector } from './byte-collector.ts';
 
 const NEWLINE = 10;
 
@@ -8,13 +9,12 @@ export type LineVisitor = (line: Buffer) => void;
 
 /**
  * A line ends at `\n`, which is not part of it; anything else is, `\r` too. Lines are views of the chunks that were
- * pushed, except those that lie across two of them.
+ * pushed, except those that lie across two of them; what is kept for later is copied.
  */
 export class LineSplitter {
   readonly #maxLineBytes: number;
   /** The beginning of a line whose end has not arrived. */
-  #pending: Buffer[] = [];
-  #pendingBytes = 0;
+  readonly #pending: ByteCollector = new ByteCollector();
   #lines = 0;
 
   constructor(maxLineBytes: number) {
@@ -24,6 +24,11 @@ export class LineSplitter {
   /** Lines that ended so far, the one being delivered included. */
   get lines(): number {
     return this.#lines;
+  }
+
+  /** Bytes that are kept of a line whose end has not arrived. */
+  get pendingBytes(): number {
+    return this.#pending.length;
   }
 
   /** Takes the next chunk and delivers the lines that end in it. Throws `ERR_MILLRACE_RECORD_TOO_LARGE`. */
@@ -38,23 +43,20 @@ export class LineSplitter {
 
   /** Delivers the last line, when no `\n` ended it. */
   end(visit: LineVisitor): void {
-    if (this.#pendingBytes > 0) visit(this.#complete(Buffer.alloc(0)));
+    if (this.#pending.length > 0) visit(this.#complete(Buffer.alloc(0)));
   }
 
   #complete(rest: Buffer): Buffer {
-    this.#check(this.#pendingBytes + rest.length);
+    this.#check(this.#pending.length + rest.length);
     this.#lines += 1;
-    if (this.#pendingBytes === 0) return rest;
-    const line = Buffer.concat([...this.#pending, rest]);
-    this.#pending = [];
-    this.#pendingBytes = 0;
-    return line;
+    if (this.#pending.length === 0) return rest;
+    this.#pending.push(rest);
+    return this.#pending.take();
   }
 
   #keep(part: Buffer): void {
-    this.#pendingBytes += part.length;
     // Before the end arrives: input without any newline must not fill the memory.
-    this.#check(this.#pendingBytes);
+    this.#check(this.#pending.length + part.length);
     this.#pending.push(part);
   }
 

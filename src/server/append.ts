@@ -118,14 +118,20 @@ async function appendChunks(
     await exchange.patiently(appender.append(batch, size));
     if (failure !== undefined) throw failure.error;
   };
-  for await (const chunk of chunksOf(exchange, maxBodyBytes)) {
+  const room = exchange.context.bodyMemory.claim();
+  try {
+    for await (const chunk of chunksOf(exchange, maxBodyBytes)) {
+      await pass(() => {
+        splitter.push(chunk, visit);
+      });
+      await exchange.patiently(room.hold(splitter.pendingBytes, exchange.gone));
+    }
     await pass(() => {
-      splitter.push(chunk, visit);
+      splitter.end(visit);
     });
+  } finally {
+    room.release();
   }
-  await pass(() => {
-    splitter.end(visit);
-  });
 }
 
 /** Both headers, or none. */

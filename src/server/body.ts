@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { KIB } from '../limits/limits.ts';
+import { ByteCollector } from '../lines/byte-collector.ts';
 import { ClientGone, type Exchange } from './exchange.ts';
 import { badRequest, type HttpError } from './problem.ts';
 
@@ -40,9 +41,17 @@ async function next(chunks: AsyncIterator<Buffer>): Promise<IteratorResult<Buffe
 }
 
 export async function bytesOf(exchange: Exchange, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of chunksOf(exchange, maxBytes)) chunks.push(chunk);
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+  const bytes = new ByteCollector();
+  const room = exchange.context.bodyMemory.claim();
+  try {
+    for await (const chunk of chunksOf(exchange, maxBytes)) {
+      bytes.push(chunk);
+      await exchange.patiently(room.hold(bytes.length, exchange.gone));
+    }
+    return bytes.take();
+  } finally {
+    room.release();
+  }
 }
 
 /** The body as a JSON object. An empty body is `{}`. */

@@ -1,6 +1,7 @@
 /** What all requests of a server share. */
 import type { Store } from '../store/store.ts';
 import type { Stream } from '../stream/stream.ts';
+import type { BodyMemory } from './body-memory.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import { HttpError } from './problem.ts';
 import type { ServerSettings } from './options.ts';
@@ -13,6 +14,7 @@ export interface ServerContext {
   readonly metrics: RequestMetrics;
   readonly sampler: Sampler;
   readonly layout: Layout;
+  readonly bodyMemory: BodyMemory;
   /** Aborted when the server is about to close. */
   readonly stopping: AbortSignal;
 }

@@ -6,6 +6,7 @@ import { systemClock } from '../base/clock.ts';
 import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import type { Store } from '../store/store.ts';
 import { Access, isLoopback } from './access.ts';
+import { BodyMemory } from './body-memory.ts';
 import type { ServerContext } from './context.ts';
 import { Layout } from './layout.ts';
 import { ClientGone, Exchange, SAFE_HEADERS } from './exchange.ts';
@@ -88,6 +89,7 @@ export async function serve(store: Store, options: ServeOptions = {}): Promise<S
     metrics: new RequestMetrics(),
     sampler: new Sampler(store, monotonic),
     layout: new Layout(store, monotonic),
+    bodyMemory: new BodyMemory(settings.maxLineBytes),
     stopping: stopping.signal,
   };
   const access = new Access({ ...settings, loopback });
@@ -181,6 +183,7 @@ class Handler {
     if (stopping.aborted) response.setHeader('connection', 'close');
     try {
       const [path, query] = split(request.url ?? '');
+      checkSingleHost(request);
       this.#access.checkHost(request.headers);
       const match = this.#router.match(request.method, path);
       operation = match.route.operation;
@@ -231,9 +234,15 @@ function discardRest(request: IncomingMessage): void {
   });
 }
 
-/** A misspelt parameter must not be passed over in silence. */
+/** Whom a request with two is for depends on who reads it: a proxy in front may have gone by the other one. */
+function checkSingleHost({ headersDistinct }: IncomingMessage): void {
+  if ((headersDistinct.host?.length ?? 0) > 1) throw badRequest(400, 'a request names one host');
+}
+
+/** A misspelt parameter must not be passed over in silence, nor one of two. */
 function checkQuery(given: URLSearchParams, known: readonly string[]): void {
   for (const name of given.keys()) {
+    if (given.getAll(name).length > 1) throw badRequest(400, `query parameter ${name} is given more than once`);
     if (known.includes(name)) continue;
     const hint = known.length === 0 ? 'it takes none' : `it takes ${known.join(', ')}`;
     throw badRequest(400, `there is no query parameter ${JSON.stringify(name)} here: ${hint}`);

@@ -150,3 +150,16 @@ suite('problems', () => {
     assert.match(await send('GET /healthz HTTP/1.1\r\n\r\n'), /^HTTP\/1\.1 400 /);
   });
 });
+
+test('a request that names two hosts, or a query parameter twice, is refused', async (t) => {
+  const { server, get } = await served(t).then((serving) => ({
+    server: serving.server,
+    get: (path: string) => serving.get(path),
+  }));
+  const { port, host } = new URL(server.url);
+  const socket = connect(Number(port), '127.0.0.1');
+  socket.end(`GET /healthz HTTP/1.1\r\nhost: ${host}\r\nhost: evil.example\r\nconnection: close\r\n\r\n`);
+  assert.match(await text(socket), /^HTTP\/1.1 400 /);
+  const twice = await get(`${STREAMS}?limit=1&limit=2`);
+  assert.deepEqual([twice.status, twice.code], [400, 'ERR_MILLRACE_BAD_REQUEST']);
+});
