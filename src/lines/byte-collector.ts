@@ -1,6 +1,6 @@
 /**
- * Bytes that arrive in parts. They are copied: a part is a view of what one read of a socket gave, and to keep a million
- * views of a byte each would take a hundred times the memory that the bytes take.
+ * Bytes that arrive in parts. They are copied: a part is a view of what one read of a socket gave, and a million views
+ * of a byte each would take a hundred times the memory that the bytes take.
  */
 
 const CAPACITY_MIN = 256;
