@@ -18,15 +18,28 @@ import type { GrantedStream, LaneHandover, ProducerHandle, ProducerRequest, Stor
 
 /**
  * Takes over a lane that `store.producer()` made in another thread. The handle comes by `postMessage` or in
- * `workerData`, with its `transferList`. `ERR_MILLRACE_CLOSED` on its streams when the store has closed meanwhile.
+ * `workerData`, with its `transferList`. `ERR_MILLRACE_INVALID_ARGUMENT`: it is none, or was attached before.
+ * `ERR_MILLRACE_CLOSED` on its streams when the store has closed meanwhile.
  */
 export async function attachProducer(handle: ProducerHandle): Promise<Producer> {
   // Messages make plain objects of handles.
   const { port, lane } = handle as { readonly port?: MessagePort; readonly lane?: LaneHandover };
-  if (typeof port?.postMessage === 'function' && lane !== undefined) return new Producer(port, lane);
+  if (typeof port?.postMessage === 'function' && lane !== undefined) {
+    claim(lane);
+    return new Producer(port, lane);
+  }
   throw new MillraceError(
     'ERR_MILLRACE_INVALID_ARGUMENT',
     'attachProducer takes what `store.producer()` made, sent with its `transferList`',
+  );
+}
+
+/** A handle is for one: also a copy of it that was sent to another thread is the same lane. */
+function claim(lane: LaneHandover): void {
+  if (Atomics.exchange(new Int32Array(lane.claim), 0, 1) === 0) return;
+  throw new MillraceError(
+    'ERR_MILLRACE_INVALID_ARGUMENT',
+    'the handle has been attached before: a lane has one writer, ask `store.producer()` for another one',
   );
 }
 

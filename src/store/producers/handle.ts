@@ -45,7 +45,11 @@ export interface LaneHandover {
   readonly maxRecordBytes: number;
   readonly maxQueuedBytes: number;
   readonly flushInterval: number;
+  /** One word, 0 until somebody attaches: two writers of one ring would overwrite each other's records. */
+  readonly claim: SharedArrayBuffer;
 }
+
+export const CLAIM_BYTES: number = Int32Array.BYTES_PER_ELEMENT;
 
 /** From the producer's thread to the store's. */
 export type ProducerRequest =

@@ -12,7 +12,7 @@ import type { StreamOptions } from '../../stream/stream-options.ts';
 import { sameGeometry } from '../geometry.ts';
 import { invalid } from '../option-checks.ts';
 import { sourceOf } from './guest.ts';
-import { type LaneHandover, ProducerHandle, type ProducerOptions } from './handle.ts';
+import { CLAIM_BYTES, type LaneHandover, ProducerHandle, type ProducerOptions } from './handle.ts';
 import { ProducerHost, type ServedLane, type StreamRequest } from './host.ts';
 import type { LaneView } from './lane-view.ts';
 
@@ -195,6 +195,7 @@ export class Producers {
       doorbell,
       maxRecordBytes: this.#host.maxRecordBytes(geometry),
       ...limits,
+      claim: new SharedArrayBuffer(CLAIM_BYTES),
     });
   }
 

@@ -223,6 +223,20 @@ suite('producers in other threads', () => {
     await assert.rejects(store.producer(), { code: 'ERR_MILLRACE_CLOSED' });
   });
 
+  test('a handle is taken over once: two writers of one ring would overwrite what was acknowledged', async () => {
+    const store = await openSmall(directory());
+    const handle = await store.producer();
+    const producer = await attachProducer(handle);
+    const again = { code: 'ERR_MILLRACE_INVALID_ARGUMENT', message: /attached before/ };
+    await assert.rejects(attachProducer(handle), again);
+    const stream = await producer.stream('once');
+    for (let offset = 0; offset < 20; offset += 1) assert.equal(await stream.append(`${offset}`), offset);
+    await producer.close();
+    await assert.rejects(attachProducer(handle), again);
+    assert.equal((await store.verify()).problems.length, 0);
+    await store.close();
+  });
+
   test('a handle can be taken over in the same thread', async () => {
     const store = await openSmall(directory());
     const producer = await attachProducer(await store.producer());
