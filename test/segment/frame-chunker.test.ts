@@ -5,16 +5,24 @@ import { viewOf } from '../../src/base/bytes.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { CHUNK_OFFSETS_MAX, CHUNK_RAW_BYTES_TARGET } from '../../src/limits/limits.ts';
 import { readFrameHeader } from '../../src/record/frame-reader.ts';
+import type { ChunkHeader } from '../../src/segment/chunk-format.ts';
+import { chunkTracking } from '../../src/segment/chunk-reader.ts';
 import { FrameChunker } from '../../src/segment/frame-chunker.ts';
 import { SegmentReader } from '../../src/segment/reader.ts';
 import type { SegmentWriter } from '../../src/segment/writer.ts';
-import { chunkTracking } from '../../src/segment/chunk-reader.ts';
 import { EXPECTED, frame, MemorySource, recordsChunk, text, writeSegment } from './fixture.ts';
 
 const STREAM = 1;
 
-/** Writes a run and returns the chunks that a reader finds in it, each as `first+span`, with its trailer. */
-async function chunksOf(firstOffset: number, fill: (chunker: FrameChunker) => Promise<unknown>): Promise<string[]> {
+interface WrittenChunk extends ChunkHeader {
+  readonly trailer: string;
+}
+
+/** Writes a run and returns the headers of the chunks that a reader finds in it, each with its trailer. */
+async function headersOf(
+  firstOffset: number,
+  fill: (chunker: FrameChunker) => Promise<unknown>,
+): Promise<WrittenChunk[]> {
   const { content } = await writeSegment(async (writer: SegmentWriter) => {
     writer.beginRun(STREAM, firstOffset);
     const chunker = new FrameChunker(writer);
@@ -23,14 +31,20 @@ async function chunksOf(firstOffset: number, fill: (chunker: FrameChunker) => Pr
     writer.endRun();
   });
   const reader = await SegmentReader.open(new MemorySource(content), EXPECTED);
-  const chunks: string[] = [];
+  const chunks: WrittenChunk[] = [];
   for (let index = 0; index < reader.footer.chunks; index += 1) {
     const chunk = await reader.chunk(index);
-    const { header } = chunk;
-    const trailer = Buffer.from(chunkTracking(chunk)).toString();
-    chunks.push(`${header.firstOffset}+${header.offsetSpan} ${header.recordCount} ${header.epoch} ${trailer}`.trim());
+    chunks.push({ ...chunk.header, trailer: Buffer.from(chunkTracking(chunk)).toString() });
   }
   return chunks;
+}
+
+/** The chunks of a run, each as `first+span records epoch trailer`. */
+async function chunksOf(firstOffset: number, fill: (chunker: FrameChunker) => Promise<unknown>): Promise<string[]> {
+  const chunks = await headersOf(firstOffset, fill);
+  return chunks.map((chunk) =>
+    `${chunk.firstOffset}+${chunk.offsetSpan} ${chunk.recordCount} ${chunk.epoch} ${chunk.trailer}`.trim(),
+  );
 }
 
 async function add(chunker: FrameChunker, offset: number, value: Uint8Array = text('x')): Promise<void> {
@@ -86,17 +100,11 @@ describe('the frame chunker', () => {
   it('holds no more than its target in a chunk, or one larger frame alone, also behind a larger one', async () => {
     const large = 4 * CHUNK_RAW_BYTES_TARGET;
     const sizes = [100, large, ...Array.from({ length: 30 }, () => CHUNK_RAW_BYTES_TARGET / 5), large, 100];
-    const bytes: number[] = [];
-    const writer: Pick<SegmentWriter, 'addChunk'> = {
-      addChunk: ({ body }) => {
-        bytes.push(body.length);
-        return Promise.resolve();
-      },
-    };
-    const chunker = new FrameChunker(writer as SegmentWriter);
-    chunker.begin(0, 'lz4');
-    for (const [offset, size] of sizes.entries()) await add(chunker, offset, text('x'.repeat(size)));
-    await chunker.write();
+    const chunks = await headersOf(0, async (chunker) => {
+      for (const [offset, size] of sizes.entries()) await add(chunker, offset, text('x'.repeat(size)));
+      await chunker.write();
+    });
+    const bytes = chunks.map(({ rawBytes }) => rawBytes);
     const above = bytes.filter((each) => each > CHUNK_RAW_BYTES_TARGET);
     assert.equal(above.length, 2, String(bytes));
     for (const each of above) assert.ok(each < large + 100);

@@ -3,12 +3,19 @@ import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, test } from 'node:test';
 import { NodeFileSystem } from '../../src/base/node-file-system.ts';
-import { loadChecksum } from '../../src/codec/checksum.ts';
+import { loadChecksum, xxh64 } from '../../src/codec/checksum.ts';
 import { open } from '../../src/index.ts';
 import { survivingPages } from '../../src/testing/disk/power-loss.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
-import { cleanMarkName, readCleanMark, takeCleanMark, writeCleanMark } from '../../src/wal/clean-mark.ts';
+import {
+  CLEAN_VERSION,
+  cleanMarkName,
+  readCleanMark,
+  takeCleanMark,
+  writeCleanMark,
+} from '../../src/wal/clean-mark.ts';
 import type { LanePlace } from '../../src/wal/slot-files.ts';
+import { FormatPage } from '../support/format-page.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const fileSystem = new NodeFileSystem();
@@ -81,6 +88,31 @@ test('a mark that was taken stays away after a power loss, and one that was writ
   assert.deepEqual(takeCleanMark(laneOn(written), flushed)?.start, start);
   assert.equal(readCleanMark(laneOn(cutPower(written)), flushed), undefined);
 });
+
+test('the page of the WAL format names every field of a mark, where it is written', () =>
+  withTemporaryDirectory((directory) => {
+    writeCleanMark({ ...placeIn(directory), lane: 3 }, { start, flushed });
+    const bytes = readFileSync(join(directory, cleanMarkName(3)));
+    const page = new FormatPage(readFileSync(new URL('../../../docs/formats/wal.md', import.meta.url), 'utf8'));
+    const rows = page.rows('Clean mark');
+    const valueAt = (at: number, length: number): unknown => {
+      if (length === 16) return bytes.subarray(at, at + length);
+      return length === 8 ? bytes.readBigUInt64LE(at) : bytes.readUIntLE(at, length);
+    };
+    const written = Object.fromEntries(rows.map(({ name, at, bytes: length }) => [name, valueAt(at, length)]));
+    assert.deepEqual(written, {
+      magic: Buffer.from('MRCL').readUInt32LE(),
+      version: CLEAN_VERSION,
+      lane: 3,
+      'store id': Buffer.from(storeId),
+      'next slot sequence': BigInt(start.slotSequence + 1),
+      'next block sequence': BigInt(start.blockSequence + 1),
+      'flushed slot sequence': BigInt(flushed.slotSequence + 1),
+      'flushed block sequence': BigInt(flushed.blockSequence + 1),
+      checksum: xxh64(bytes.subarray(0, 56)),
+    });
+    assert.equal(page.table('Clean mark').end, bytes.length);
+  }));
 
 test('closing leaves a mark, opening takes it, and what is appended then survives without another close', () =>
   withTemporaryDirectory(async (directory) => {
