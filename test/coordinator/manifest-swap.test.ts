@@ -119,6 +119,34 @@ suite('manifest swap', () => {
     });
   }
 
+  const namesKept: [string, (index: number) => boolean][] = [
+    ['none', () => false],
+    ['the first', (index) => index === 0],
+    ['all but the first', (index) => index > 0],
+  ];
+  for (const [which, keep] of namesKept) {
+    test(`power loss at any step, after which of the changed names ${which} is there, keeps what was acknowledged`, async () => {
+      const history = EVENTFUL.slice(0, SEVERAL_COMMITS[0]);
+      const complete = await run(new SimulatedDisk({ directories: ['/store'] }), history);
+      for (let last = 1; ; last += 1) {
+        const disk = new SimulatedDisk({ directories: ['/store'] });
+        let steps = 0;
+        disk.onStep = () => {
+          steps += 1;
+          if (steps < last) return;
+          disk.losePower({ ...survivingPages(() => true), name: (_directory, index) => keep(index) });
+          throw systemError('EIO');
+        };
+        const states = await run(disk, history);
+        if (steps < last) break;
+        const acknowledged = Math.max(0, states.length - 1);
+        const found = await dumpOf(disk);
+        const known = complete.slice(acknowledged, acknowledged + 2).some((state) => equal(state, found));
+        assert.ok(known, `power loss at step ${last}`);
+      }
+    });
+  }
+
   test('leftovers of a swap that did not finish are removed at open; foreign names stay', async () => {
     const disk = new SimulatedDisk({ directories: ['/store'] });
     const coordinator = await openOver(disk);

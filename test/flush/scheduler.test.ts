@@ -31,7 +31,7 @@ interface Subject {
 
 async function start(
   runs: readonly FlushedRun[],
-  write: (job: FlushJob, clock: ManualClock) => void,
+  write: (job: FlushJob, clock: ManualClock) => void | Promise<void>,
 ): Promise<Subject> {
   const clock = new ManualClock(1_000_000);
   const fileSystem = new SimulatedDisk();
@@ -44,7 +44,7 @@ async function start(
     runner: {
       flush: async (job) => {
         written.push(job.objectKey);
-        write(job, clock);
+        await write(job, clock);
         return { objectKey: job.objectKey, bytes: 4_096, checksum: '0123456789abcdef', runs, truncations: [] };
       },
       close: async () => undefined,
@@ -61,6 +61,12 @@ async function start(
   return { coordinator, clock, written, committed, failures, scheduler };
 }
 
+function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { opened, open: () => open() };
+}
+
 const run = { ...sampleRun(1, 0, 5), trackingSnapshot: false, localOffset: 0 } as FlushedRun;
 
 test('a filling whose reservation ended during its upload is written again under a fresh key', async () => {
@@ -73,6 +79,34 @@ test('a filling whose reservation ended during its upload is written again under
   assert.equal(written.length, 2);
   assert.deepEqual(committed, written.slice(1));
   assert.deepEqual(failures, []);
+});
+
+test('slots are given free in the order of the log, each when its commit was answered', async () => {
+  const written = gate();
+  const answered = gate();
+  const { coordinator, scheduler, committed } = await start([run], ({ slot: { slotSequence } }) =>
+    slotSequence === 0 ? written.opened : undefined,
+  );
+  const asked: (number | undefined)[] = [];
+  coordinator.commitObject = async ({ wal }) => {
+    asked.push(wal?.slotSequence);
+    await answered.opened;
+    return { runs: [], replayed: false };
+  };
+  const pass = async (): Promise<void> => {
+    for (let turn = 0; turn < 10; turn += 1) await setImmediate();
+  };
+  scheduler.add(lane, slot, Promise.resolve());
+  scheduler.add(lane, { ...slot, slotSequence: 1, lastBlock: 1 }, Promise.resolve());
+  await pass();
+  assert.deepEqual(asked, [], 'the younger filling is written first, and waits');
+  written.open();
+  await pass();
+  assert.deepEqual([asked, committed], [[0], []]);
+  answered.open();
+  await scheduler.drain();
+  assert.deepEqual(asked, [0, 1]);
+  assert.equal(committed.length, 2);
 });
 
 test('a conflict that says that somebody else has written stops the flush', async () => {

@@ -3,10 +3,11 @@
  * are data; `campaign.ts` plants one after the other.
  */
 
-/** The tests of a file whose name has `only`, or all of them; or a campaign with its arguments. */
-export type Suite =
-  | { readonly test: string; readonly only: string | undefined }
-  | { readonly campaign: string; readonly script: string; readonly args: readonly string[] };
+/** The tests of a file, `test/<file>.test.ts`, whose name has `only`. */
+export interface Suite {
+  readonly file: string;
+  readonly only: string;
+}
 
 export interface PlantedBug {
   /** What the programmer did wrong, in the words of the field. */
@@ -22,20 +23,8 @@ export interface PlantedBug {
   readonly caughtBy: Suite;
 }
 
-/** The tests of `test/<file>.test.ts` whose name has `only`. */
-export function test(file: string, only?: string): Suite {
-  return { test: file, only };
-}
-
-/** `npm run <script> -- <args>`, which is `test/<file>.ts`. */
-export function campaign(script: string, file: string, ...args: string[]): Suite {
-  return { campaign: file, script, args };
-}
-
-/** As a reader finds it. */
-export function suiteText(suite: Suite): string {
-  if ('campaign' in suite) return `\`${['npm run', suite.script, '--', ...suite.args].join(' ')}\``;
-  return suite.only === undefined ? suite.test : `${suite.test}: ${suite.only}`;
+export function test(file: string, only: string): Suite {
+  return { file, only };
 }
 
 /** The file with the bug in it. Throws when its place is not found, or is not the only one. */

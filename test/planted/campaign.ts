@@ -5,7 +5,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { type PlantedBug, suiteText } from './bug.ts';
+import type { PlantedBug } from './bug.ts';
 import { PLANTED_BUGS, tableOf, turnOf } from './catalogue.ts';
 import { huntAll, redSuites, type Verdict } from './schedule.ts';
 import { ScratchTree } from './tree.ts';
@@ -24,14 +24,13 @@ const { values } = parseArgs({
 });
 
 function tell({ bug: { name, caughtBy }, caught, noticed, seconds }: Verdict): void {
-  const who = 'test' in caughtBy ? caughtBy.test : caughtBy.script;
-  const fate = caught ? `${who}: ${noticed}` : `SURVIVED ${suiteText(caughtBy)}`;
+  const fate = caught ? `${caughtBy.file}: ${noticed}` : `SURVIVED ${caughtBy.file}: ${caughtBy.only}`;
   console.log(`${seconds.toFixed(1).padStart(5)} s  ${name.padEnd(52)}  ${fate}`);
 }
 
 function save(file: string, verdicts: readonly Verdict[]): void {
   const plain = verdicts.map(({ bug: { name, file: planted, breaks, caughtBy }, ...fate }) => {
-    return { name, file: planted, breaks, suite: suiteText(caughtBy), ...fate };
+    return { name, file: planted, breaks, caughtBy, ...fate };
   });
   writeFileSync(file, `${JSON.stringify(plain, null, 2)}\n`);
 }

@@ -25,14 +25,9 @@ describe('a planted bug', () => {
     assert.throws(() => plant('await sync(); await sync();', bug), /more than once/);
   });
 
-  it('names a test or a script that is there', () => {
-    const { scripts } = JSON.parse(text('package.json')) as { readonly scripts: Record<string, string> };
+  it('names a test file that is there', () => {
     for (const { name, caughtBy } of PLANTED_BUGS) {
-      if ('campaign' in caughtBy) {
-        assert.ok(scripts[caughtBy.script]?.endsWith(`dist/test/${caughtBy.campaign}.js`), name);
-        continue;
-      }
-      const file = join('test', `${caughtBy.test}.test.ts`);
+      const file = join('test', `${caughtBy.file}.test.ts`);
       assert.ok(existsSync(join(ROOT, file)), `${name}: ${file} is not there`);
     }
   });

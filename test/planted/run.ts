@@ -10,8 +10,11 @@ const FAILED_TEST = /^\s*not ok \d+ - (.*)$/m;
 const PASSED_TESTS = /^# pass (\d+)$/m;
 
 export interface Outcome {
-  readonly green: boolean;
-  /** The first test that failed, or the last line that a campaign said. */
+  /** A test failed, or the process did, or it did not end. */
+  readonly red: boolean;
+  /** Tests that passed: none where a filter matches nothing, or everything is skipped on this machine. */
+  readonly passed: number;
+  /** The first test that failed, or the last line that was printed. */
   readonly noticed: string;
   readonly seconds: number;
   /** All that it printed. */
@@ -21,25 +24,22 @@ export interface Outcome {
 /** Ends the suite at its first failing test: what the others would say is not asked. */
 export async function runSuite(tree: ScratchTree, suite: Suite): Promise<Outcome> {
   const started = performance.now();
-  const { code, output, hung } = await run(tree, argumentsOf(tree, suite), 'test' in suite);
+  const { code, output, hung } = await run(tree, argumentsOf(tree, suite));
   const failed = FAILED_TEST.exec(output)?.[1];
+  const red = hung || failed !== undefined || code !== 0;
   const passed = Number(PASSED_TESTS.exec(output)?.[1] ?? 0);
-  // A filter that matches nothing passes: as a suite that was never green it is of no use here.
-  const green = code === 0 && failed === undefined && ('campaign' in suite || passed > 0);
   const noticed = hung ? `no end within ${TIMEOUT_MS / 1_000} s` : (failed ?? lastLine(output));
-  return { green, noticed, seconds: (performance.now() - started) / 1_000, output };
+  return { red, passed, noticed, seconds: (performance.now() - started) / 1_000, output };
 }
 
-function argumentsOf({ root }: ScratchTree, suite: Suite): string[] {
-  if ('campaign' in suite) return [join(root, 'dist/test', `${suite.campaign}.js`), ...suite.args];
-  const only = suite.only === undefined ? [] : [`--test-name-pattern=${suite.only.replace(/[^\w ]/g, '\\$&')}`];
-  return ['--test-reporter=tap', ...only, join(root, 'dist/test', `${suite.test}.test.js`)];
+function argumentsOf({ root }: ScratchTree, { file, only }: Suite): string[] {
+  const pattern = only.replace(/[^\w ]/g, '\\$&');
+  return ['--test-reporter=tap', `--test-name-pattern=${pattern}`, join(root, 'dist/test', `${file}.test.js`)];
 }
 
 function run(
   { root, temporary }: ScratchTree,
   args: readonly string[],
-  endsEarly: boolean,
 ): Promise<{ code: number | null; output: string; hung: boolean }> {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   return new Promise((resolve, reject) => {
@@ -54,21 +54,24 @@ function run(
     let hung = false;
     const take = (part: Buffer): void => {
       output += String(part);
-      if (endsEarly && FAILED_TEST.test(output)) end(child.pid);
+      if (FAILED_TEST.test(output)) end(child.pid);
     };
     const timer = setTimeout(() => {
       hung = true;
       end(child.pid);
+      // A process that left the group may hold the other ends.
+      child.stdout.destroy();
+      child.stderr.destroy();
     }, TIMEOUT_MS);
     child.stdout.on('data', take);
     child.stderr.on('data', take);
     child.on('error', reject);
-    child.on('exit', (code) => {
+    child.on('exit', () => {
+      end(child.pid);
+    });
+    child.on('close', (code) => {
       clearTimeout(timer);
-      // Read what is left: pipes that a grandchild holds open are not waited for.
-      setImmediate(() => {
-        resolve({ code, output, hung });
-      });
+      resolve({ code, output, hung });
     });
   });
 }

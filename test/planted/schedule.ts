@@ -6,12 +6,12 @@ import type { ScratchTree } from './tree.ts';
 export interface Verdict {
   readonly bug: PlantedBug;
   readonly caught: boolean;
-  /** The test that failed first, or what a campaign said last. */
+  /** The test that failed first. */
   readonly noticed: string;
   readonly seconds: number;
 }
 
-/** Runs every suite that the bugs name, without a bug. Returns those that are not green. */
+/** Runs every suite that the bugs name, without a bug. Returns those that are not green, or of which nothing ran. */
 export async function redSuites(
   trees: readonly ScratchTree[],
   bugs: readonly PlantedBug[],
@@ -20,7 +20,7 @@ export async function redSuites(
   const red = new Map<string, Outcome>();
   await shared(trees, [...suites], async (tree, [name, suite]) => {
     const outcome = await runSuite(tree, suite);
-    if (!outcome.green) red.set(name, outcome);
+    if (outcome.red || outcome.passed === 0) red.set(name, outcome);
   });
   return red;
 }
@@ -33,8 +33,8 @@ export async function huntAll(
 ): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
   await shared(trees, bugs, async (tree, bug) => {
-    const { green, noticed, seconds } = await tree.with(bug, () => runSuite(tree, bug.caughtBy));
-    const verdict = { bug, caught: !green, noticed, seconds };
+    const { red, noticed, seconds } = await tree.with(bug, () => runSuite(tree, bug.caughtBy));
+    const verdict = { bug, caught: red, noticed, seconds };
     verdicts.push(verdict);
     told(verdict);
   });

@@ -73,6 +73,14 @@ describe('damage to a segment', () => {
     for (let length = 0; length < content.length; length += PAGE_BYTES) await openError(content.subarray(0, length));
   });
 
+  it('is noticed in a part of the footer that nothing else depends on', async () => {
+    const content = await smallSegment();
+    const { footer } = await SegmentReader.open(new MemorySource(content), EXPECTED);
+    const at = footer.position + FOOTER_FIELD.createdAt;
+    content.writeUInt8(content.readUInt8(at) ^ 1, at);
+    assert.match((await openError(content)).message, /expected footer checksum/);
+  });
+
   it('names the object, the byte and the remedy', async () => {
     const content = await smallSegment();
     content.writeUInt8(0xff, 260);

@@ -289,6 +289,20 @@ describe('a group of records', () => {
     );
   });
 
+  it('begins in the next slot when the rest of this one has no room for all of it', async () => {
+    const wal = await SteppedWal.open({ geometry: { slots: 4, slotBytes: 2 * MIB }, maxRecordBytes: MIB });
+    for (let part = 0; part < 2; part += 1) {
+      void wal.lane.appendMany(wal.stream(1), [line('', 800_000)]);
+      await wal.turn();
+    }
+    const { blockSequence, slotSequence } = wal.lane.producer;
+    const group = Array.from({ length: 3 }, () => line('', 200_000));
+    void wal.lane.appendMany(wal.stream(1), group);
+    assert.equal(wal.lane.producer.blockSequence, blockSequence, 'no block of it is closed');
+    assert.equal(wal.lane.producer.slotSequence, slotSequence + 1);
+    await wal.write();
+  });
+
   it('that waited is placed whole within one turn of the event loop', async () => {
     const geometry = { slots: 2, slotBytes: 8 * MIB };
     const wal = await SteppedWal.open({ geometry, maxRecordBytes: MIB, maxQueuedBytes: 64 * MIB });

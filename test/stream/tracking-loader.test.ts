@@ -81,6 +81,23 @@ test('what the WAL says comes last, and consumers below the log start are evicte
   ]);
 });
 
+test('publishing ids come back from the snapshot, the deltas behind it and the WAL, the last one of each', async () => {
+  const published = (reference: string, publishingId: number): TrackingEntry => ({
+    type: TRACKING_ENTRY.publisher,
+    reference,
+    publishingId,
+    offset: 0,
+  });
+  const stream = await FlushedStream.open();
+  stream.log.append(['x']);
+  await stream.flush(['a', 'b', 'c'].map((reference) => published(reference, 1)));
+  stream.log.track([published('b', 2), published('c', 2)]);
+  await stream.flush();
+  const { state } = await stream.load([published('c', 3)]);
+  const ids = [...state.publishers].map(([reference, { publishingId }]) => [reference, publishingId]);
+  assert.deepEqual(Object.fromEntries(ids), { a: 1, b: 2, c: 3 });
+});
+
 test('a chunk that is not what the manifest says of it is damage', async () => {
   const stream = await FlushedStream.open();
   stream.log.append(['x']);

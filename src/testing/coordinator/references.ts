@@ -206,6 +206,21 @@ export function references(bench: () => Bench, { test }: TestFunctions): void {
     assert.deepEqual(await coordinator.verify(), []);
   });
 
+  for (const [who, previousId] of [
+    ['behind', 4],
+    ['ahead of', 6],
+  ] as const) {
+    test(`a claim from ${who} where its publisher is says that somebody else has published`, async () => {
+      const { coordinator } = bench();
+      const streamId = await makeStream(coordinator, 'written');
+      await publish(coordinator, streamId, claim('p', undefined, 5, 9));
+      const { runs } = await publish(coordinator, streamId, claim('p', previousId, 7, 0));
+      assert.equal(runs[0]?.refused, true);
+      assert.deepEqual(await coordinator.publisherMark(streamId, 'p'), { publishingId: 5, offset: 9 });
+      assert.equal((await coordinator.streamTotals(streamId)).nextOffset, 10);
+    });
+  }
+
   test('claims that cannot be are refused before anything changes', async () => {
     const { coordinator } = bench();
     const streamId = await makeStream(coordinator, 'written');

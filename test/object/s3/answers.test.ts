@@ -91,6 +91,30 @@ describe('writes', () => {
   });
 });
 
+describe('an upload in parts', () => {
+  const UPLOAD = '<InitiateMultipartUploadResult><UploadId>u1</UploadId></InitiateMultipartUploadResult>';
+  const begun = ({ method, url }: ReceivedRequest): ScriptedAnswer => {
+    if (method === 'HEAD') return url.startsWith('/bucket/p/') ? { status: 404 } : {};
+    if (method === 'POST' && url.includes('?uploads')) return { body: UPLOAD };
+    if (method === 'PUT') return { headers: { etag: '"part"' } };
+    return method === 'DELETE' ? { status: 204 } : failure(403, 'AccessDenied');
+  };
+  const aborted = (): string[] =>
+    server.received.filter(({ method }) => method === 'DELETE').map(({ url }) => url.replace(/&?x-id=\w+&?/, ''));
+
+  test('that is given up, or cannot be completed, is aborted: its parts would stay and be paid for', async () => {
+    for (const completes of [false, true]) {
+      server.script(begun);
+      const writer = await store.create('k');
+      await writer.write(new Uint8Array(2 * PART_BYTES_MIN + 1));
+      if (completes) await assert.rejects(writer.commit(), withCode('ERR_MILLRACE_REFUSED'));
+      assert.deepEqual(aborted(), []);
+      await writer.abort();
+      assert.deepEqual(aborted(), ['/bucket/p/k?uploadId=u1']);
+    }
+  });
+});
+
 describe('deletes', () => {
   const named = ({ body }: ReceivedRequest): string[] =>
     [...body.toString().matchAll(/<Key>p\/(.*?)<\/Key>/g)].map((match) => match[1] ?? '');

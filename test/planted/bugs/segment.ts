@@ -19,7 +19,7 @@ export const SEGMENT_BUGS: readonly PlantedBug[] = [
     source: `  if (found !== place.checksum) {`,
     replacement: `  if (found !== place.checksum && found === 0n) {`,
     breaks: DAMAGE,
-    caughtBy: test('segment/damage', 'is noticed wherever a byte changes, padding included'),
+    caughtBy: test('segment/damage', 'is noticed in a part of the footer that nothing else depends on'),
   },
   {
     name: 'chunk not held against the index',
@@ -35,7 +35,7 @@ export const SEGMENT_BUGS: readonly PlantedBug[] = [
     source: `      indexProblem(run, footer);`,
     replacement: `      undefined;`,
     breaks: 'what comes out of a footer can be looked up without further checks',
-    caughtBy: test('segment/hostile'),
+    caughtBy: test('segment/hostile', 'about its last timestamp'),
   },
   {
     name: 'expansion of LZ4 not bounded',
