@@ -6,7 +6,7 @@
 import { alignUp } from '../base/bytes.ts';
 import { Announcer } from '../base/channels.ts';
 import type { Clock } from '../base/clock.ts';
-import { MillraceError } from '../errors/millrace-error.ts';
+import type { MillraceError } from '../errors/millrace-error.ts';
 import { BLOCK_BYTES_TARGET, MIB } from '../limits/limits.ts';
 import { LatencyHistogram } from '../metrics/latency-histogram.ts';
 import { Memtable } from '../memtable/memtable.ts';
@@ -29,6 +29,8 @@ import { type Durability, type DurabilityObserver, type WaitDurable, WalDurabili
 import { FrameAppender, type PublisherTag, type WritableStreamState } from './frame-appender.ts';
 import { type Settle, type Turn, TurnQueue } from './turn-queue.ts';
 import { measureGroup } from './group-size.ts';
+import { beyondEnd, queueFull } from './lane-errors.ts';
+import { QueuedAppend, type QueuedAppendLane } from './queued-append.ts';
 
 export interface LaneOptions {
   readonly ring: SharedArrayBuffer;
@@ -195,10 +197,10 @@ export class Lane {
       this.#durability.push(capturedResolve, capturedReject, stream.streamId, offset);
       return promise;
     }
-    const record = { value, key, timestamp: timestamp ?? this.#now };
     const bytes = FRAME_HEADER_BYTES + recordBytes(key?.length ?? 0, room);
     this.#refuseFull(bytes);
-    return this.#enqueue(stream, [record], bytes, 0, offset);
+    const since = this.#options.clock.monotonic();
+    return this.#wait(new QueuedAppend(this.#queued, stream, value, key, timestamp ?? this.#now, since), bytes);
   }
 
   /**
@@ -391,13 +393,29 @@ export class Lane {
     };
     const since = this.#options.clock.monotonic();
     const placed = ({ resolve, reject }: Settle): void => {
-      const durable = (offset: number): void => {
-        this.latency.record(this.#options.clock.monotonic() - since);
-        resolve(offset);
-      };
-      this.#durability.push(durable, reject, stream.streamId, first);
+      this.#durability.push(this.#timed(resolve, since), reject, stream.streamId, first);
     };
     return this.#wait({ place, placed }, bytes);
+  }
+
+  readonly #queued: QueuedAppendLane = {
+    place: ({ stream, value, key, timestamp }) => {
+      const room = valueRoom(value);
+      if (this.#slice <= 0 || !this.#appender.append(stream, key, value, room, timestamp)) return false;
+      this.#slice -= FRAME_HEADER_BYTES + recordBytes(key?.length ?? 0, room);
+      return true;
+    },
+    placed: ({ stream, since }, offset, settle) => {
+      this.#durability.push(this.#timed(settle.resolve, since), settle.reject, stream.streamId, offset);
+    },
+  };
+
+  /** `resolve`, and the latency of what came at `since`. */
+  #timed(resolve: (offset: number) => void, since: number): (offset: number) => void {
+    return (offset) => {
+      this.latency.record(this.#options.clock.monotonic() - since);
+      resolve(offset);
+    };
   }
 
   /** Does something small in its turn: at once, or behind what waits for room already. */
@@ -473,21 +491,4 @@ export class Lane {
     };
     this.#settleDurable({ resolve, reject: () => undefined });
   }
-}
-
-function queueFull(queued: number, limit: number): MillraceError {
-  return new MillraceError(
-    'ERR_MILLRACE_QUEUE_FULL',
-    `the ring is full and ${queued} bytes of appends wait: await earlier appends, or raise wal.maxQueuedBytes ` +
-      `(${limit})`,
-    { details: { queuedBytes: queued, maxQueuedBytes: limit } },
-  );
-}
-
-function beyondEnd(nextOffset: number, end: number): MillraceError {
-  return new MillraceError(
-    'ERR_MILLRACE_OFFSET_OUT_OF_RANGE',
-    `cannot truncate to ${nextOffset}: the stream goes on at ${end}`,
-    { details: { nextOffset, end } },
-  );
 }

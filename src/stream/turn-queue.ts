@@ -11,12 +11,13 @@ export interface Settle {
 /** Something that enters the log in its turn. */
 export interface Turn {
   /** Writes as much as there is room for. Returns whether all is written; throws when it is refused after all. */
-  readonly place: () => boolean;
+  place(): boolean;
   /** Everything is written: says when to settle. */
-  readonly placed: (settle: Settle) => void;
+  placed(settle: Settle): void;
 }
 
-interface Waiting extends Turn, Settle {
+interface Waiting extends Settle {
+  readonly turn: Turn;
   readonly bytes: number;
 }
 
@@ -38,7 +39,7 @@ export class TurnQueue {
   add(turn: Turn, bytes: number): Promise<number> {
     this.#bytes += bytes;
     return new Promise((resolve, reject) => {
-      this.#queue.push({ ...turn, bytes, resolve, reject });
+      this.#queue.push({ turn, bytes, resolve, reject });
     });
   }
 
@@ -47,8 +48,8 @@ export class TurnQueue {
     let drained = 0;
     for (const waiting of this.#queue) {
       try {
-        if (!waiting.place()) break;
-        waiting.placed(waiting);
+        if (!waiting.turn.place()) break;
+        waiting.turn.placed(waiting);
       } catch (error) {
         waiting.reject(error);
       }
