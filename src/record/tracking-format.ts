@@ -34,7 +34,7 @@ export type TrackingEntry =
   | { readonly type: typeof TRACKING_ENTRY.publisherRemoved; readonly reference: string }
   | { readonly type: typeof TRACKING_ENTRY.cut; readonly offset: number };
 
-const NO_BYTES = new Uint8Array(0);
+const NO_BYTES = Buffer.alloc(0);
 const ENTRY_HEADER_BYTES = 2;
 const VALUE_BYTES = 8;
 

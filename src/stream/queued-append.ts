@@ -1,6 +1,6 @@
 /**
- * One record that waits for room in the ring. While the flush sets the pace every append waits, so that it is one object
- * with what it needs, and not a closure for each step.
+ * One record that waits for room in the ring. While the flush sets the pace every append waits, so that it is one
+ * object with what it needs, and not a closure for each step.
  */
 import type { RecordValue } from '../record/record-input.ts';
 import type { WritableStreamState } from './frame-appender.ts';
