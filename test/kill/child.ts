@@ -43,7 +43,9 @@ function produce({ store, random, workload, signal }: Cast): Promise<void>[] {
       failure = unpackError(data);
     });
     worker.postMessage(handle, handle.transferList);
-    signal.addEventListener('abort', () => worker.postMessage('stop'));
+    const stop = (): void => worker.postMessage('stop');
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop);
     await once(worker, 'exit');
     if (failure !== undefined) throw failure;
   });

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { SeededRandom } from '../../src/base/random.ts';
+import { type Random, SeededRandom } from '../../src/base/random.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { type FaultRule, Faults } from '../support/fault-shim.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -32,17 +32,19 @@ export const FAULT_KINDS: readonly FaultKind[] = [
 ];
 
 /** Workloads that between them make every kind of file. */
-const FAULT_WORKLOADS = ['everything', 'no WAL'] as const;
+const FAULT_WORKLOADS = ['everything', 'no WAL', 'endless', 'keys', 'lanes', 'deletions'] as const;
 const ROUNDS_PER_STORE = 8;
 const WORK = 250;
+/** More operations than a process does. */
+const NEVER = 2 ** 30;
 
 export interface FaultCampaignOptions {
   readonly seed: number;
   readonly seconds: number;
   /** At most so many faults. Default no limit. */
   readonly faults?: number;
-  /** Each kind fails its operations from this one on. Default 1. */
-  readonly from?: number;
+  /** Each kind fails one operation after the other, from this one on. Default: any of all that a process does. */
+  readonly every?: number;
   readonly progress?: (figures: FaultFigures) => void;
 }
 
@@ -52,35 +54,41 @@ export interface FaultFigures {
   /** Of those, stores that stopped, or would not open. */
   readonly stopped: number;
   readonly records: number;
-  /** The operation that fails next, of every kind. */
-  readonly operation: number;
+  /** Of those that failed, the one with the highest number, counted over all kinds. */
+  readonly latest: number;
 }
+
+/** How many operations of each kind a process does to which nothing happens. */
+export type OperationCounts = Readonly<Record<string, number>>;
 
 /** Rejects with what is wrong. */
 export async function runFaultCampaign(options: FaultCampaignOptions): Promise<FaultFigures> {
-  const { seed, seconds, faults: most = Infinity, from = 1, progress } = options;
+  const { seed, seconds, faults: most = Infinity, every, progress } = options;
   await loadChecksum();
   const random = new SeededRandom(seed);
   const end = performance.now() + 1_000 * seconds;
   const directory = temporaryDirectory();
-  let figures: FaultFigures = { faults: 0, stopped: 0, records: 0, operation: from };
+  let figures: FaultFigures = { faults: 0, stopped: 0, records: 0, latest: 0 };
   const isDone = (): boolean => performance.now() >= end || figures.faults >= most;
-  const moments = everyFault(from);
+  const sweep = every === undefined ? undefined : everyFault(every);
+  // By workload; what a process does depends on what the machine lets it do, so that is counted on the way.
+  const counts = new Map<string, OperationCounts>();
   for (let number = 0; !isDone(); number += 1) {
     const workload = FAULT_WORKLOADS[number % FAULT_WORKLOADS.length] as string;
     const dir = join(directory.path, `store-${number}`);
     const expectation = new Expectation(workloadNamed(workload));
     for (let round = 0; round < ROUNDS_PER_STORE && !isDone(); round += 1) {
-      const { rule, operation } = moments.next().value as { rule: FaultRule; operation: number };
+      const rule = sweep?.next().value ?? anyFault(random, counts.get(workload) ?? {});
       const place = { dir, scratch: directory.path, workload, seed: random.uint32(), expectation };
       const before = expectation.records;
       const outcome = await faultRound(place, rule).catch((cause: unknown) => {
         throw new Error(`${workload}, ${JSON.stringify(rule)}, ${dir}`, { cause });
       });
       const records = figures.records + expectation.records - before;
-      const faults = figures.faults + (outcome === 'not reached' ? 0 : 1);
-      const stopped = figures.stopped + (outcome === 'stopped' ? 1 : 0);
-      figures = { faults, stopped, records, operation };
+      const faults = figures.faults + (outcome.failed === undefined ? 0 : 1);
+      const stopped = figures.stopped + (outcome.stopped ? 1 : 0);
+      figures = { faults, stopped, records, latest: Math.max(figures.latest, outcome.failed ?? 0) };
+      if (outcome.failed === undefined) counts.set(workload, outcome.counts);
       progress?.(figures);
     }
     rmSync(dir, { recursive: true, force: true });
@@ -90,17 +98,29 @@ export async function runFaultCampaign(options: FaultCampaignOptions): Promise<F
 }
 
 /** Every kind at the first operation, then at the second: once each, or from then on. */
-function* everyFault(from: number): Generator<{ rule: FaultRule; operation: number }> {
+function* everyFault(from: number): Generator<FaultRule, never> {
   for (let first = from; ; first += 1) {
     for (const [index, kind] of FAULT_KINDS.entries()) {
       // Others than writes and syncs come once in a while.
       const at = kind.operation === 'write' || kind.operation === 'sync' ? first : Math.ceil(first / 8);
-      // The system library writes on after a short write, so that one takes two calls.
-      const once = kind.action.startsWith('short') ? at + 1 : at;
-      const last = (first + index) % 2 === 0 ? once : 2 ** 31;
-      yield { rule: { ...kind, path: '/', first: at, last }, operation: first };
+      yield ruleOf(kind, at, (first + index) % 2 === 0);
     }
   }
+}
+
+/** `once`: not from then on. */
+function ruleOf(kind: FaultKind, first: number, once: boolean): FaultRule {
+  // The system library writes on after a short write, so that one takes two calls.
+  const last = once ? first + (kind.action.startsWith('short') ? 1 : 0) : 2 ** 31;
+  return { ...kind, path: '/', first, last };
+}
+
+/** Any kind, and any operation of it with the same chance, late ones too; none as long as nothing is counted. */
+export function anyFault(random: Random, counts: OperationCounts): FaultRule {
+  const kinds = FAULT_KINDS.filter(({ operation }) => (counts[operation] ?? 0) > 0);
+  const kind = kinds[random.below(Math.max(1, kinds.length))];
+  if (kind === undefined) return { operation: 'any', path: '/', first: NEVER, action: 'EIO' };
+  return ruleOf(kind, 1 + random.below(counts[kind.operation] ?? 1), random.below(2) === 0);
 }
 
 interface Place {
@@ -111,7 +131,14 @@ interface Place {
   readonly expectation: Expectation;
 }
 
-async function faultRound(place: Place, rule: FaultRule): Promise<'not reached' | 'went on' | 'stopped'> {
+/** What became of a process: the number of the operation that failed, if any did. */
+interface Outcome {
+  readonly failed: number | undefined;
+  readonly stopped: boolean;
+  readonly counts: OperationCounts;
+}
+
+async function faultRound(place: Place, rule: FaultRule): Promise<Outcome> {
   const { dir, scratch, workload, seed, expectation } = place;
   const faults = new Faults(dir, scratch);
   faults.arm(rule);
@@ -125,8 +152,10 @@ async function faultRound(place: Place, rule: FaultRule): Promise<'not reached' 
     checkStopped(survival, calls.slice(failed));
   }
   await checkStore(workload, dir, expectation);
-  if (failed < 0) return 'not reached';
-  return survival.append === 'appended' ? 'went on' : 'stopped';
+  const counts: Record<string, number> = {};
+  for (const { operation } of calls) counts[operation] = (counts[operation] ?? 0) + 1;
+  if (failed < 0) return { failed: undefined, stopped: false, counts };
+  return { failed: failed + 1, stopped: survival.append !== 'appended', counts };
 }
 
 type Calls = ReturnType<Faults['calls']>;

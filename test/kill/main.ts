@@ -7,7 +7,8 @@
  *     --workload <name>     only this one; default all, in turn
  *     --every [--from <n>]  before and after one file operation after the other; default at random moments
  *     --power ext4|xfs      the store is on a disk of its own, whose power is cut at each kill
- *     --faults              nobody is killed: one file operation after the other fails
+ *     --faults              nobody is killed: file operations fail, early and late ones with the same chance; with
+ *                           --every one after the other
  *     --workers             nobody is killed: workers end in the middle of their work; threads are blocked for 10 s
  *     --probe               with --power: no store, but what the system's own answers are worth around a power cut
  */
@@ -62,13 +63,13 @@ async function fail(): Promise<void> {
     return;
   }
   const seed = Number(values.seed ?? 1);
-  const told = ({ faults, stopped, records, operation }: FaultFigures): string =>
-    `${faults} faults, ${stopped} stores stopped (up to operation ${operation}), ${records} acknowledged records`;
+  const told = ({ faults, stopped, records, latest }: FaultFigures): string =>
+    `${faults} faults, ${stopped} stores stopped (up to operation ${latest}), ${records} acknowledged records`;
   const figures = await runFaultCampaign({
     seed,
     seconds: Number(values.seconds),
     faults: Number(values.kills),
-    from: Number(values.from),
+    ...(values.every ? { every: Number(values.from) } : {}),
     progress: (reached) => {
       if (reached.faults % 50 === 0) console.log(told(reached));
     },

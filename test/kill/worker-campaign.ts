@@ -13,6 +13,12 @@ import { workloadNamed } from './workloads.ts';
 
 type Death = Omit<Mortality, 'ended'>;
 
+/** What is at work when the worker ends, in turn. */
+const WORKLOADS: Readonly<Record<'wal' | 'flush' | 'rewrite', readonly string[]>> = {
+  wal: ['endless', 'flushes', 'keys'],
+  flush: ['lanes', 'flushes', 'deletions', 'keys', 'endless'],
+  rewrite: ['keys', 'merges', 'everything'],
+};
 const ENDS = ['exit', 'throw', 'memory'] as const;
 /** How long a worker may take to come to its end, in milliseconds. */
 const PATIENCE = 20_000;
@@ -40,7 +46,8 @@ export function deathsAt(call: number): Death[] {
 export async function loseWorker(death: Death, seed: number): Promise<boolean> {
   await loadChecksum();
   const directory = temporaryDirectory();
-  const workload = death.job === 'rewrite' ? 'merges' : 'flushes';
+  const workloads = death.worker === 'wal' ? WORKLOADS.wal : WORKLOADS[death.job === 'rewrite' ? 'rewrite' : 'flush'];
+  const workload = workloads[seed % workloads.length] as string;
   const dir = join(directory.path, 'store');
   const expectation = new Expectation(workloadNamed(workload));
   const mortality: Mortality = { ...death, ended: join(directory.path, 'ended') };
