@@ -13,6 +13,7 @@ import { Oracle } from './oracle.ts';
 import {
   type CrashPoint,
   KILL,
+  KnownDisks,
   recordRecovery,
   recover,
   type RecoveryOptions,
@@ -36,6 +37,8 @@ export interface Counts {
   states: number;
   /** Of them, after a loss during a recovery. */
   duringRecovery: number;
+  /** Of them, equal in every byte to one that was opened before, with the same expectation: not opened again. */
+  repeated: number;
   /** Of them, written to and opened again. */
   continued: number;
   workloads: number;
@@ -53,6 +56,7 @@ export function newCounts(): Counts {
   return {
     states: 0,
     duringRecovery: 0,
+    repeated: 0,
     continued: 0,
     workloads: 0,
     tears: 0,
@@ -133,6 +137,7 @@ export async function explore(options: ExploreOptions): Promise<void> {
 
 async function tryLosses(options: ExploreOptions, random: SeededRandom, points: readonly LossPoint[]): Promise<void> {
   const { counts, rings, workload } = options;
+  const known = new KnownDisks();
   for (const point of points) {
     await tear(options, random.uint32(), point);
     for (let loss = 0; loss < LOSSES_PER_STEP; loss += 1) {
@@ -141,11 +146,17 @@ async function tryLosses(options: ExploreOptions, random: SeededRandom, points: 
       const interrupt = random.below(RECOVERIES_INTERRUPTED) === 0;
       const goOn = random.below(STORES_CONTINUED) === 0;
       const recovery = { mode: workload.mode, point, survival, seed: random.uint32(), rings };
+      // Most losses find nothing to take, or take what another one took.
+      if (known.has(recovery) && !goOn && !interrupt) {
+        counts.states += 1;
+        counts.repeated += 1;
+        continue;
+      }
       try {
         const found = await recover({ ...recovery, goOn });
         counts.states += 1;
         if (goOn) counts.continued += 1;
-        if (interrupt) await interruptRecovery(counts, recovery, found);
+        if (interrupt) await interruptRecovery(counts, recovery, found, known);
       } catch (error) {
         throw new Error(`power lost during ${point.during}, loss ${loss}`, { cause: error });
       }
@@ -164,17 +175,23 @@ async function tear({ counts }: ExploreOptions, seed: number, point: LossPoint):
 }
 
 /** Power is lost again, at steps of the recovery, and of the flush and the closing behind it. */
-async function interruptRecovery(counts: Counts, first: RecoveryOptions, found: Floor): Promise<void> {
+async function interruptRecovery(
+  counts: Counts,
+  first: RecoveryOptions,
+  found: Floor,
+  known: KnownDisks,
+): Promise<void> {
   const random = new SeededRandom(first.seed);
   const steps = await recordRecovery(first);
   for (let count = 0; count < STEPS_OF_RECOVERY && steps.length > 0; count += 1) {
     const { snapshot, served, during } = steps[random.below(steps.length)] as RecoveryStep;
-    const survival = random.below(3) === 0 ? KILL : randomSurvival(new SeededRandom(random.uint32()));
+    const survival = random.below(3) === 0 ? KILL : remembered(randomSurvival(new SeededRandom(random.uint32())));
     const point = { ...first.point, snapshot };
     // What the first recovery served to a reader is there for good.
-    const floor = served ? found : undefined;
+    const again = { ...first, point, survival, seed: random.uint32(), floor: served ? found : undefined };
     try {
-      await recover({ ...first, point, survival, seed: random.uint32(), floor });
+      if (known.has(again)) counts.repeated += 1;
+      else await recover(again);
     } catch (error) {
       throw new Error(`power lost again, during ${during} of the recovery`, { cause: error });
     }

@@ -44,6 +44,24 @@ export interface RecoveryStep {
   readonly during: string;
 }
 
+/** Disks that were held against the same expectation before, at the same time. */
+export class KnownDisks {
+  readonly #byExpectation = new WeakMap<object, Set<string>>();
+
+  /** Whether nothing else can come of this recovery than of an earlier one; from now on it has been seen. */
+  has({ point, floor, survival }: RecoveryOptions): boolean {
+    const { oracle, moment, now, slots, snapshot } = point;
+    const expectation = floor ?? oracle;
+    const seen = this.#byExpectation.get(expectation) ?? new Set();
+    this.#byExpectation.set(expectation, seen);
+    const digest = SimulatedDisk.afterPowerLoss(snapshot, survival).digest();
+    const key = `${digest} ${moment} ${now} ${slots}`;
+    if (seen.has(key)) return true;
+    seen.add(key);
+    return false;
+  }
+}
+
 /** Resolves with what the store holds; rejects when that is not what it has to hold. */
 export async function recover(options: RecoveryOptions): Promise<Floor> {
   const recovery = new Recovery(options);

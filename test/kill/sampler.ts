@@ -37,13 +37,16 @@ export class Sampler {
   readonly #timer: NodeJS.Timeout;
   #counts: readonly number[] = NO_COUNTS;
   #records = 0;
-  #taking: Promise<void> = Promise.resolve();
+  #taking: Promise<void> | undefined;
 
   constructor(store: Store, report: (sample: Sample) => void) {
     this.#store = store;
     this.#report = report;
     this.#timer = setInterval(() => {
-      this.#taking = this.#taking.then(() => this.#take());
+      // On a machine that stands still for a while, one may take longer.
+      this.#taking ??= this.#take().finally(() => {
+        this.#taking = undefined;
+      });
     }, INTERVAL);
   }
 

@@ -9,6 +9,7 @@
 import { PAGE_BYTES } from '../../base/bytes.ts';
 import type { FileHandle, FileStat, FileSystem, OpenMode } from '../../base/file-system.ts';
 import { type DiskCall, type DiskFault, systemError } from './calls.ts';
+import { digestOf } from './digest.ts';
 import { DirectoryNode, type DiskNode, FileNode } from './nodes.ts';
 import { type Survival, surviving } from './power-loss.ts';
 import { SimulatedFileHandle } from './simulated-file-handle.ts';
@@ -70,6 +71,11 @@ export class SimulatedDisk implements FileSystem {
   /** A disk that goes on from here by itself, without hooks. */
   copy(): SimulatedDisk {
     return new SimulatedDisk(this.#options, this.snapshot());
+  }
+
+  /** Names and contents as a reader sees them, as a number. */
+  digest(): bigint {
+    return digestOf(this.#nodes, ROOT);
   }
 
   /** Every later call fails: whatever a process that was killed still has in hand does nothing any more. */
