@@ -20,6 +20,8 @@ describe('a store on a disk that loses power', () => {
     const { counts, failure } = await runCampaign(SLICE);
     assert.equal(failure, undefined, failure && commandFor(failure));
     assert.ok(counts.states >= SLICE.states && counts.duringRecovery > 0 && counts.continued > 0);
+    const { states, repeated } = counts;
+    assert.ok(repeated > 0 && repeated < states, `${repeated} of ${states} states are the same`);
   });
 
   it('does the same again with the same seed', async () => {

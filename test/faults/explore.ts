@@ -44,6 +44,8 @@ export interface Counts {
   workloads: number;
   /** Writes of the logs torn, and recovered by the recovery of the log alone. */
   tears: number;
+  /** Of them, those that left a disk which another tear of the same write had left. */
+  tearsRepeated: number;
   /** Workloads during which a call of the disk failed. */
   failedCalls: number;
   /** Records that clients of shared stores were told are durable, and that were found. */
@@ -60,6 +62,7 @@ export function newCounts(): Counts {
     continued: 0,
     workloads: 0,
     tears: 0,
+    tearsRepeated: 0,
     failedCalls: 0,
     sharedRecords: 0,
     trace: 0n,
@@ -168,7 +171,9 @@ async function tear({ counts }: ExploreOptions, seed: number, point: LossPoint):
   const { snapshot, written: path, now, during } = point;
   if (path === undefined) return;
   try {
-    counts.tears += await tearWrite({ path, snapshot, time: new SimulatedTime(now), seed });
+    const { tears, repeated } = await tearWrite({ path, snapshot, time: new SimulatedTime(now), seed });
+    counts.tears += tears;
+    counts.tearsRepeated += repeated;
   } catch (error) {
     throw new Error(`torn: ${during}`, { cause: error });
   }

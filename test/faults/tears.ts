@@ -33,11 +33,19 @@ export interface TornWrite {
   readonly seed: number;
 }
 
-/** Resolves with how many tears were recovered; 0 for a write that is not of a log. */
-export async function tearWrite(torn: TornWrite): Promise<number> {
+/** How often a write was torn, and how many of the disks that this left were equal to an earlier one. */
+export interface TearCounts {
+  readonly tears: number;
+  readonly repeated: number;
+}
+
+const NONE: TearCounts = { tears: 0, repeated: 0 };
+
+/** None for a write that is not of a log. */
+export async function tearWrite(torn: TornWrite): Promise<TearCounts> {
   if (/\.wal$/.test(torn.path) && torn.path.startsWith(WAL)) return tearSlot(torn);
   if (/\d\.log$/.test(torn.path) && torn.path.startsWith(MANIFEST)) return tearManifest(torn);
-  return 0;
+  return NONE;
 }
 
 function* tears(count: number, seed: number): Generator<Survival> {
@@ -57,6 +65,31 @@ function* tears(count: number, seed: number): Generator<Survival> {
   }
 }
 
+/** What tears leave, each disk once: a write of a few pages is torn in few ways. */
+function* tornDisks(snapshot: DiskSnapshot, count: number, seed: number): Generator<SimulatedDisk, TearCounts> {
+  const seen = new Set<bigint>();
+  for (const survival of tears(count, seed)) {
+    const disk = SimulatedDisk.afterPowerLoss(snapshot, survival);
+    const digest = disk.digest();
+    if (seen.has(digest)) continue;
+    seen.add(digest);
+    yield disk;
+  }
+  return { tears: count, repeated: count - seen.size };
+}
+
+/** Takes the disks one by one; resolves with what the generator says in the end. */
+async function each(
+  disks: Generator<SimulatedDisk, TearCounts>,
+  take: (disk: SimulatedDisk) => Promise<void>,
+): Promise<TearCounts> {
+  for (;;) {
+    const { value, done } = disks.next();
+    if (done === true) return value;
+    await take(value);
+  }
+}
+
 const memory = new Map<number, SharedArrayBuffer[]>();
 
 /** Memory of three rings, used again and again. */
@@ -67,11 +100,11 @@ function ringsOf({ slots, slotBytes }: RingGeometry): SharedArrayBuffer[] {
   return rings;
 }
 
-async function tearSlot({ snapshot, seed, time }: TornWrite): Promise<number> {
+async function tearSlot({ snapshot, seed, time }: TornWrite): Promise<TearCounts> {
   const disk = SimulatedDisk.afterPowerLoss(snapshot, KILL);
   const storeId = readIdentity(disk, DIRECTORY);
   const geometry = storeId === undefined ? undefined : existingGeometry(disk, WAL, 0);
-  if (storeId === undefined || geometry === undefined) return 0;
+  if (storeId === undefined || geometry === undefined) return NONE;
   const coordinator = await openManifest(disk, storeId, time);
   const positions = new Map<number, StreamPosition>();
   for (const { streamId } of await coordinator.streams()) {
@@ -79,9 +112,9 @@ async function tearSlot({ snapshot, seed, time }: TornWrite): Promise<number> {
   }
   const [flushed = NOTHING_FLUSHED] = await coordinator.flushedSlots();
   await coordinator.close();
-  const recover = (survival: Survival, ring: SharedArrayBuffer): Promise<RecoveredLane> =>
+  const recover = (fileSystem: SimulatedDisk, ring: SharedArrayBuffer): Promise<RecoveredLane> =>
     recoverLane({
-      fileSystem: SimulatedDisk.afterPowerLoss(snapshot, survival),
+      fileSystem,
       directory: WAL,
       storeId,
       lane: 0,
@@ -92,15 +125,14 @@ async function tearSlot({ snapshot, seed, time }: TornWrite): Promise<number> {
       salvage: false,
     });
   const [least, most, torn] = ringsOf(geometry) as [SharedArrayBuffer, SharedArrayBuffer, SharedArrayBuffer];
-  const without = await recover(NOTHING, least);
-  const whole = await recover(KILL, most);
+  const without = await recover(SimulatedDisk.afterPowerLoss(snapshot, NOTHING), least);
+  const whole = await recover(SimulatedDisk.afterPowerLoss(snapshot, KILL), most);
   assertBegins(whole, most, without, least);
-  for (const survival of tears(TEARS_OF_WAL, seed)) {
-    const recovered = await recover(survival, torn);
+  return each(tornDisks(snapshot, TEARS_OF_WAL, seed), async (tornDisk) => {
+    const recovered = await recover(tornDisk, torn);
     assertBegins(recovered, torn, without, least);
     assertBegins(whole, most, recovered, torn);
-  }
-  return TEARS_OF_WAL;
+  });
 }
 
 /** The frames of `longer` begin with those of `shorter`, byte by byte. */
@@ -120,22 +152,21 @@ function assertBegins(
   });
 }
 
-async function tearManifest({ snapshot, seed, time }: TornWrite): Promise<number> {
+async function tearManifest({ snapshot, seed, time }: TornWrite): Promise<TearCounts> {
   const disk = SimulatedDisk.afterPowerLoss(snapshot, KILL);
   const storeId = readIdentity(disk, DIRECTORY);
-  if (storeId === undefined) return 0;
-  const load = async (survival: Survival): Promise<string> => {
-    const coordinator = await openManifest(SimulatedDisk.afterPowerLoss(snapshot, survival), storeId, time);
+  if (storeId === undefined) return NONE;
+  const load = async (loaded: SimulatedDisk): Promise<string> => {
+    const coordinator = await openManifest(loaded, storeId, time);
     const state = await stateOf(coordinator);
     await coordinator.close();
     return state;
   };
-  const states = [await load(NOTHING), await load(KILL)];
-  for (const survival of tears(TEARS_OF_MANIFEST, seed)) {
-    const state = await load(survival);
+  const states = [await load(SimulatedDisk.afterPowerLoss(snapshot, NOTHING)), await load(disk.copy())];
+  return each(tornDisks(snapshot, TEARS_OF_MANIFEST, seed), async (tornDisk) => {
+    const state = await load(tornDisk);
     assert.ok(states.includes(state), 'a torn batch of the manifest is there whole or not at all');
-  }
-  return TEARS_OF_MANIFEST;
+  });
 }
 
 function openManifest(

@@ -71,7 +71,9 @@ const DIED = 'ERR_MILLRACE_WORKER_DIED';
 function checkLoss({ worker, job, end }: Death, { errors, append, merge, close }: Survival): void {
   if (worker === 'wal') {
     // Nobody but that worker knows what is durable: the store stops, and says so.
-    assert.deepEqual([errors, append, merge, close], [[DIED], DIED, merge, 'closed']);
+    // Its end may come between two steps of the actors, who stop then and meet it no more.
+    if (errors.length > 0) assert.deepEqual(errors, [DIED]);
+    assert.deepEqual([append, merge, close], [DIED, merge, 'closed']);
     return;
   }
   // A filling is flushed again, by another worker and under another name; a merge says that it failed, for repetition.

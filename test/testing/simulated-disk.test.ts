@@ -5,6 +5,7 @@ import { PAGE_BYTES } from '../../src/base/bytes.ts';
 import type { FileHandle } from '../../src/base/file-system.ts';
 import { isSystemError } from '../../src/base/node-file-system.ts';
 import { SeededRandom } from '../../src/base/random.ts';
+import { loadChecksum } from '../../src/codec/checksum.ts';
 import { randomSurvival, type Survival, survivingPages } from '../../src/testing/disk/power-loss.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 
@@ -204,5 +205,36 @@ describe('a simulated disk', () => {
     file.closeSync();
     assert.equal(disk.openHandles, 0);
     assert.equal(disk.snapshot().nodes.size, 2, 'the root and the directory');
+  });
+
+  it('has a digest of names and contents, whatever became of them on the way', async () => {
+    await loadChecksum();
+    const content = 'x'.repeat(PAGE_BYTES + 1);
+    const { disk, file } = diskWith(content);
+    const digest = disk.digest();
+    assert.equal(diskWith(content).disk.digest(), digest);
+    assert.equal(after(disk, NOTHING).digest(), digest, 'all of it is durable');
+    write(file, 'y', PAGE_BYTES);
+    assert.notEqual(disk.digest(), digest);
+    assert.equal(after(disk, NOTHING).digest(), digest);
+    write(file, 'x', PAGE_BYTES);
+    assert.equal(disk.digest(), digest);
+    file.truncateSync(PAGE_BYTES + 2);
+    assert.notEqual(disk.digest(), digest, 'the length counts');
+    const others = ['/d/g', '/e'].map((path) => {
+      const other = diskWith(content).disk;
+      if (path === '/e') other.makeDirectorySync(path);
+      else other.renameSync('/d/f', path);
+      return other.digest();
+    });
+    assert.equal(new Set([...others, digest]).size, 3, 'names count');
+  });
+
+  it('has the same digest for zeros that were written and for a hole', async () => {
+    await loadChecksum();
+    const [hole, zeros] = [diskWith('one'), diskWith('one')];
+    for (const { file } of [hole, zeros]) write(file, 'end', 3 * PAGE_BYTES);
+    for (const page of [1, 2]) write(zeros.file, '\0'.repeat(PAGE_BYTES), page * PAGE_BYTES);
+    assert.equal(hole.disk.digest(), zeros.disk.digest());
   });
 });

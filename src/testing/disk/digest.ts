@@ -1,4 +1,4 @@
-/** What a disk holds, as a number: equal for disks that no reader can tell apart. */
+/** What a disk holds, as a number: equal for disks that readers can tell apart by the times of files alone. */
 import { PAGE_BYTES } from '../../base/bytes.ts';
 import { xxh64 } from '../../codec/checksum.ts';
 import type { DiskNode, FileNode, Page } from './nodes.ts';
