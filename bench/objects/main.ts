@@ -8,13 +8,14 @@ import { machineFacts, machineText } from '../../src/cli/machine.ts';
 import { makeDirectory, parseSize, workingDirectory } from '../options.ts';
 import { runChild } from '../processes.ts';
 import type { Unit } from '../workload.ts';
+import { measurePostgres } from './postgres.ts';
 import type { CoordinatorAnswer, CoordinatorJob } from './coordinator-child.ts';
 import type { MergeAnswer, MergeJob } from './merge-child.ts';
 
 const HELP = `usage: npm run bench:objects -- [options]
 
-Merges objects in a directory and drives the embedded coordinator, each in a process of its own, and says which
-targets are met.
+Merges objects in a directory, drives the embedded coordinator, and lets writers commit to a PostgreSQL that is started
+for it, each in a process of its own, and says which targets are met.
 
   --size <size>  user bytes that are merged (default 1GB, quick 32MB)
   --runs <n>     runs in the coordinator (default 1,000,000, quick 20,000)
@@ -26,6 +27,9 @@ const EXIT_MISSED = 1;
 const EXIT_USAGE = 2;
 const TIMEOUT = 15 * 60_000;
 const RUNS_PER_COMMIT = 10;
+const WRITERS = 8;
+const POSTGRES_COMMITS = 8_000;
+const POSTGRES_COMMITS_QUICK = 160;
 const MEMORY_MAX: number = 64 * MIB;
 
 interface Row {
@@ -53,7 +57,7 @@ try {
     if (!Number.isSafeInteger(commits) || commits < 1) throw new Error('--runs takes a whole number from 1 on');
     const dir = mkdtempSync(join(makeDirectory(workingDirectory(values.dir)), 'millrace-objects-'));
     try {
-      process.exitCode = report(dir, await measureAll(dir, bytes, commits));
+      process.exitCode = report(dir, await measureAll(dir, bytes, commits, values.quick));
     } finally {
       rmSync(dir, { recursive: true, force: true });
     }
@@ -63,13 +67,14 @@ try {
   process.exitCode = EXIT_USAGE;
 }
 
-async function measureAll(dir: string, bytes: number, commits: number): Promise<Row[]> {
+async function measureAll(dir: string, bytes: number, commits: number, quick: boolean): Promise<Row[]> {
   const anew = { bytes, compression: 'lz4', chunkRecords: 48 } as const;
   const whole = { bytes, compression: 'none', chunkRecords: 240 } as const;
   return [
     ...mergeRows('merge, compressed anew', 400e6, await mergeIn(join(dir, 'anew'), anew)),
     ...mergeRows('merge, passed through', 800e6, await mergeIn(join(dir, 'whole'), whole)),
     ...(await coordinatorRows(join(dir, 'coordinator'), commits)),
+    ...(await postgresRows(quick ? POSTGRES_COMMITS_QUICK : POSTGRES_COMMITS)),
   ];
 }
 
@@ -128,6 +133,27 @@ async function coordinatorRows(dir: string, commits: number): Promise<Row[]> {
       value: opened.seconds,
       unit: 'seconds',
       target: { bound: 'at most', limit: 2 },
+    },
+  ];
+}
+
+async function postgresRows(commits: number): Promise<Row[]> {
+  const found = await measurePostgres(WRITERS, commits, TIMEOUT);
+  if (typeof found === 'string') {
+    process.stderr.write(`npm run bench:objects: PostgreSQL is left out: ${found}\n`);
+    return [];
+  }
+  const name = `PostgreSQL, ${WRITERS} writers at once`;
+  return [
+    { what: `${name}: commits of 10 runs`, value: commits / found.seconds, unit: 'operations/s' },
+    { what: `${name}: a commit, p50`, value: found.p50Milliseconds, unit: 'ms' },
+    { what: `${name}: a commit, p99`, value: found.p99Milliseconds, unit: 'ms' },
+    { what: `${name}: deadlocks ended by the server`, value: found.deadlocks, unit: 'operations' },
+    {
+      what: `${name}: errors that reach the user`,
+      value: found.errors,
+      unit: 'operations',
+      target: { bound: 'at most', limit: 0 },
     },
   ];
 }

@@ -63,18 +63,26 @@ export class PostgresServer {
   readonly #bin: string;
   readonly #directory: TemporaryDirectory;
   readonly #data: string;
+  readonly #settings: Readonly<Record<string, string | number>>;
   #process: ServerProcess | undefined;
 
-  private constructor(bin: string, directory: TemporaryDirectory, port: number) {
+  private constructor(
+    bin: string,
+    directory: TemporaryDirectory,
+    port: number,
+    settings: Readonly<Record<string, string | number>>,
+  ) {
     this.#bin = bin;
+    this.#settings = settings;
     this.#directory = directory;
     this.#data = join(directory.path, 'data');
     this.options = { host: '127.0.0.1', port, user: ROLE, password: `secret-${randomUUID()}`, database: DATABASE };
   }
 
-  static async start(bin: string): Promise<PostgresServer> {
+  /** `settings`: of the server, beside those of all tests or instead of them. */
+  static async start(bin: string, settings: Readonly<Record<string, string | number>> = {}): Promise<PostgresServer> {
     const [port = 0] = await freePorts(1);
-    const server = new PostgresServer(bin, temporaryDirectory(), port);
+    const server = new PostgresServer(bin, temporaryDirectory(), port, settings);
     try {
       await server.#create();
       await server.restart();
@@ -108,6 +116,7 @@ export class PostgresServer {
       full_page_writes: 'off',
       max_connections: 200,
       shared_buffers: '32MB',
+      ...this.#settings,
     };
     const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     // The program that changes the user stays between this process and the server: each ends when its parent does.
