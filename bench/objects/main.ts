@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { GIB, MIB } from '../../src/limits/limits.ts';
 import { formatValue } from '../format.ts';
+import { installCeph, startCeph } from '../../test/support/ceph-server.ts';
 import { machineFacts, machineText } from '../../src/cli/machine.ts';
 import { makeDirectory, parseSize, workingDirectory } from '../options.ts';
 import { runChild } from '../processes.ts';
@@ -27,6 +28,9 @@ const EXIT_MISSED = 1;
 const EXIT_USAGE = 2;
 const TIMEOUT = 15 * 60_000;
 const RUNS_PER_COMMIT = 10;
+/** What the test server, which keeps all in memory, has room for together with the outputs. */
+const BUCKET_BYTES_MAX = 256 * MIB;
+const BUCKET = 'millrace-bench';
 const WRITERS = 8;
 const POSTGRES_COMMITS = 8_000;
 const POSTGRES_COMMITS_QUICK = 160;
@@ -68,11 +72,12 @@ try {
 }
 
 async function measureAll(dir: string, bytes: number, commits: number, quick: boolean): Promise<Row[]> {
-  const anew = { bytes, compression: 'lz4', chunkRecords: 48 } as const;
-  const whole = { bytes, compression: 'none', chunkRecords: 240 } as const;
+  const anew = { bytes, compression: 'lz4', chunkRecords: 48, classes: 1 } as const;
+  const whole = { bytes, compression: 'none', chunkRecords: 240, classes: 1 } as const;
   return [
     ...mergeRows('merge, compressed anew', 400e6, await mergeIn(join(dir, 'anew'), anew)),
     ...mergeRows('merge, passed through', 800e6, await mergeIn(join(dir, 'whole'), whole)),
+    ...(await bucketRows(join(dir, 'bucket'), Math.min(bytes, BUCKET_BYTES_MAX))),
     ...(await coordinatorRows(join(dir, 'coordinator'), commits)),
     ...(await postgresRows(quick ? POSTGRES_COMMITS_QUICK : POSTGRES_COMMITS)),
   ];
@@ -85,6 +90,39 @@ async function mergeIn(dir: string, job: Omit<MergeJob, 'action' | 'dir'>): Prom
   const found = (await runChild('objects/merge-child.js', merge, { timeout: TIMEOUT })) as MergeAnswer;
   rmSync(dir, { recursive: true, force: true });
   return found;
+}
+
+/** What counts on S3 is memory: parts are held until they have arrived. */
+async function bucketRows(dir: string, bytes: number): Promise<Row[]> {
+  const obstacle = await installCeph();
+  if (obstacle !== undefined) {
+    process.stderr.write(`npm run bench:objects: merges on S3 are left out: ${obstacle}\n`);
+    return [];
+  }
+  const server = await startCeph();
+  try {
+    await server.createBucket(BUCKET);
+    const rows: Row[] = [];
+    for (const classes of [1, 4]) {
+      const prefix = `classes-${classes}/`;
+      const bucket = { bucket: BUCKET, prefix, endpoint: server.endpoint, credentials: server.owner };
+      const job = { bytes, compression: 'lz4', chunkRecords: 48, classes, bucket } as const;
+      const { peakMemoryBytes, userBytes, seconds } = await mergeIn(join(dir, String(classes)), job);
+      const name = `merge on S3, ${classes === 1 ? 'one output' : `${classes} outputs`} at once`;
+      rows.push(
+        { what: `${name}: user bytes of input`, value: userBytes / seconds, unit: 'bytes/s' },
+        {
+          what: `${name}: growth of the process`,
+          value: peakMemoryBytes,
+          unit: 'bytes',
+          target: { bound: 'at most', limit: MEMORY_MAX },
+        },
+      );
+    }
+    return rows;
+  } finally {
+    await server.stop();
+  }
 }
 
 function mergeRows(name: string, rate: number, found: MergeAnswer): Row[] {

@@ -11,7 +11,10 @@ import { compactionSettings } from '../../src/compaction/settings.ts';
 import type { Coordinator } from '../../src/coordinator/coordinator.ts';
 import { openEmbeddedCoordinator } from '../../src/coordinator/embedded-coordinator.ts';
 import { describeDirectoryStore, DirectoryObjectStore } from '../../src/object/directory-object-store.ts';
-import { type Compression, STREAM_CONFIG_DEFAULT } from '../../src/record/stream-config.ts';
+import { S3_MODULE } from '../../src/object/own-modules.ts';
+import type { S3Options } from '../../src/object/s3/options.ts';
+import { S3ObjectStore } from '../../src/object/s3/s3-object-store.ts';
+import { type Compression, STREAM_CONFIG_DEFAULT, type StreamConfig } from '../../src/record/stream-config.ts';
 import { CHUNK_TYPE } from '../../src/segment/chunk-format.ts';
 import { SegmentWriter } from '../../src/segment/writer.ts';
 import { answer, jobOf } from '../processes.ts';
@@ -26,6 +29,10 @@ export interface MergeJob {
   readonly compression: Compression;
   /** Smaller chunks are joined and compressed anew, larger ones are passed through. */
   readonly chunkRecords: number;
+  /** Classes of streams, each of which has an output open throughout. From 1 to 4. */
+  readonly classes: number;
+  /** The bucket that objects lie in, instead of a directory. */
+  readonly bucket?: S3Options;
 }
 
 export interface MergeAnswer {
@@ -45,12 +52,21 @@ export interface MergeAnswer {
 const INPUTS = 32;
 const STREAMS = 64;
 const STORE_ID = new Uint8Array(16).fill(7);
+const DAY = 86_400_000;
 const SAMPLE_INTERVAL = 5;
 const EVERYTHING = { maxRuns: 1_000_000, maxBytes: Number.MAX_SAFE_INTEGER };
 
+/** What makes streams lie apart. Nothing of them goes while it is measured. */
+const CLASSES: readonly Partial<StreamConfig>[] = [
+  {},
+  { retention: { maxBytes: Number.MAX_SAFE_INTEGER } },
+  { deletionDeadline: 10 * 365 * DAY },
+  { retention: { maxAge: 100 * 365 * DAY } },
+];
+
 const job = jobOf<MergeJob>();
 const root = join(job.dir, 'objects');
-const objects = new DirectoryObjectStore({ root });
+const objects = job.bucket === undefined ? new DirectoryObjectStore({ root }) : new S3ObjectStore(job.bucket);
 const coordinator = await openEmbeddedCoordinator({
   fileSystem: new NodeFileSystem(),
   directory: join(job.dir, 'manifest'),
@@ -61,12 +77,14 @@ else await merge();
 
 async function fill(): Promise<void> {
   for (let stream = 0; stream < STREAMS; stream += 1) {
-    await coordinator.createStream(`stream-${stream}`, { ...STREAM_CONFIG_DEFAULT, compression: job.compression });
+    const config = { ...STREAM_CONFIG_DEFAULT, ...CLASSES[stream % job.classes], compression: job.compression };
+    await coordinator.createStream(`stream-${stream}`, config);
   }
   const chunks = Math.max(1, Math.round(job.bytes / INPUTS / STREAMS / RECORD_BYTES / job.chunkRecords));
   const { keys } = await coordinator.reserveObjects(INPUTS);
   for (const [index, key] of keys.entries()) await fillObject(key, index, chunks);
   await coordinator.close();
+  await objects.close();
   await answer({});
 }
 
@@ -116,7 +134,8 @@ async function merge(): Promise<void> {
         rewrite: (rewrite) =>
           runRewriteJob(rewrite, objects, { clock: systemClock, random: systemRandom, sleep: pause }),
       },
-      objects: describeDirectoryStore({ root }),
+      objects:
+        job.bucket === undefined ? describeDirectoryStore({ root }) : { module: S3_MODULE, options: { ...job.bucket } },
       storeId: STORE_ID,
       clock: systemClock,
       sleep: pause,
@@ -131,6 +150,7 @@ async function merge(): Promise<void> {
   const { readBytes, peakBufferedBytes, chunksPassed, chunksWritten, recordsRead } = report.result.counters;
   const requestsAfter = await requestsOf(coordinator);
   await coordinator.close();
+  await objects.close();
   const found = { seconds, readBytes, peakBufferedBytes, chunksPassed, chunksWritten, requestsBefore, requestsAfter };
   const userBytes = recordsRead === 0 ? job.bytes : recordsRead * RECORD_BYTES;
   await answer({ ...found, userBytes, peakMemoryBytes: peak - memory } satisfies MergeAnswer);

@@ -52,6 +52,8 @@ interface Work {
   readonly dropped: readonly RunReference[];
   readonly readBytes: number;
   readonly reads: RequestCounts;
+  /** What the writer of each output may hold. */
+  readonly writerBytes: number | undefined;
   /** Place of the claim among the deletions. */
   readonly claim: number;
 }
@@ -172,11 +174,12 @@ export class Fleet {
     const outputs = modelOutputs(job, layout, keys, (streamId) => this.#streams[streamId - 1]!.keys);
     let readBytes = 0;
     for (const { runs } of job.inputs) for (const { byteLength } of runs) readBytes += byteLength;
-    const reads = rewriteReadRequests(layout, job.inputs);
-    return { job, reason, outputs, dropped: layout.dropped, readBytes, reads, claim: this.deadlines.claimed() };
+    const { requests: reads, writerBytes } = rewriteReadRequests(layout, job.inputs);
+    const { dropped } = layout;
+    return { job, reason, outputs, dropped, readBytes, reads, writerBytes, claim: this.deadlines.claimed() };
   }
 
-  #finish({ job, reason, outputs, dropped, readBytes, reads, claim }: Work): void {
+  #finish({ job, reason, outputs, dropped, readBytes, reads, writerBytes, claim }: Work): void {
     const { measures } = this;
     this.#run(commitJob(this.#state, { jobId: job.jobId, token: job.token, outputs, dropped }));
     const inputKeys = job.inputs.map(({ key }) => key);
@@ -184,7 +187,7 @@ export class Fleet {
     let writtenBytes = 0;
     for (const { bytes } of outputs) {
       writtenBytes += bytes;
-      addRequests(measures.rewriteWrites, writeRequests(bytes));
+      addRequests(measures.rewriteWrites, writeRequests(bytes, writerBytes));
     }
     addRequests(measures.rewriteReads, reads);
     countJob(measures, reason, { inputs: inputKeys.length, outputs: outputs.length, readBytes, writtenBytes });

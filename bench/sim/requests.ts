@@ -5,7 +5,7 @@
 import { planInputs, RUN_READ_BYTES } from '../../src/compaction/input-windows.ts';
 import type { Layout } from '../../src/compaction/layout.ts';
 import { MIB } from '../../src/limits/limits.ts';
-import { PART_BYTES_DEFAULT, SINGLE_PUT_PARTS } from '../../src/object/s3/options.ts';
+import { planParts, writerMemoryOf } from '../../src/object/s3/options.ts';
 import type { RequestCounts } from './prices.ts';
 
 /** What a reader fetches at once from an object, as the cache's default. */
@@ -13,23 +13,31 @@ const FETCH_BYTES: number = 8 * MIB;
 /** Objects that one request deletes. */
 const DELETE_AT_ONCE = 1_000;
 
-/** Up to two parts a single request; beyond, the key is asked for, and begin, parts, end and a check follow. */
-export function writeRequests(bytes: number): RequestCounts {
-  if (bytes <= SINGLE_PUT_PARTS * PART_BYTES_DEFAULT) return { puts: 1, gets: 0, deletes: 0 };
-  return { puts: Math.ceil(bytes / PART_BYTES_DEFAULT) + 2, gets: 2, deletes: 0 };
+/**
+ * Up to two parts a single request; beyond, the key is asked for, and begin, parts, end and a check follow. `memory`:
+ * what the writer may hold.
+ */
+export function writeRequests(bytes: number, memory?: number): RequestCounts {
+  const { partBytes, singleBytes } = planParts({}, memory);
+  if (bytes <= singleBytes) return { puts: 1, gets: 0, deletes: 0 };
+  return { puts: Math.ceil(bytes / partBytes) + 2, gets: 2, deletes: 0 };
 }
 
-/** A rewrite asks for the tail of each input, for its windows, and for each run that is larger than those by itself. */
+/**
+ * A rewrite asks for the tail of each input, for its windows, and for each run that is larger than those by itself.
+ * `writerBytes` is what the writers of its outputs may hold.
+ */
 export function rewriteReadRequests(
   layout: Layout,
   inputs: readonly { readonly key: string; readonly bytes: number }[],
-): RequestCounts {
+): { readonly requests: RequestCounts; readonly writerBytes: number | undefined } {
   let gets = 0;
-  for (const { live, plan } of planInputs(layout, inputs).inputs) {
+  const planned = planInputs(layout, inputs, writerMemoryOf({}));
+  for (const { live, plan } of planned.inputs) {
     gets += plan.windows.length + (plan.whole ? 0 : 1);
     for (const { length } of live) if (length > plan.windowBytes) gets += Math.ceil(length / RUN_READ_BYTES);
   }
-  return { puts: 0, gets, deletes: 0 };
+  return { requests: { puts: 0, gets, deletes: 0 }, writerBytes: planned.writerBytes };
 }
 
 export function deleteRequests(objects: number): RequestCounts {

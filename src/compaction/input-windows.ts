@@ -4,6 +4,7 @@
  * are read whole. A window ends where a run ends: nothing is carried from one to the next.
  */
 import { KIB, MIB } from '../limits/limits.ts';
+import type { WriterMemory } from '../object/object-store.ts';
 import type { Layout } from './layout.ts';
 
 /** What a job holds at most, keys and output buffers included; the largest single chunk comes on top. */
@@ -16,6 +17,11 @@ const OUTPUT_BYTES: number = 2 * MIB;
 const KEYS_BYTES: number = 33 * MIB;
 /** Chunks in the making, the heap, and memory given back and not collected yet: measured as growth of the process. */
 const REST_BYTES: number = 24 * MIB;
+/**
+ * Of what is left for windows and uploads, this goes to uploads. A part costs what twelve reads cost, and smaller
+ * windows cost a read of each input: for a dozen inputs and more the sum is least at about half.
+ */
+const UPLOADS_SHARE = 1 / 2;
 const WINDOWS_BYTES_MIN: number = 4 * MIB;
 /** A smaller gap of dead bytes is cheaper to read than to skip. */
 const GAP_BYTES: number = 64 * KIB;
@@ -57,20 +63,32 @@ export interface PlannedInput<Input> {
   readonly plan: InputPlan;
 }
 
+/** How a job uses its memory. */
+export interface JobMemory<Input> {
+  readonly inputs: readonly PlannedInput<Input>[];
+  /** Bytes of windows that may be on their way beside those in use. */
+  readonly aheadBytes: number;
+  /** What the writer of each output may hold; `undefined` where writers hold nothing. */
+  readonly writerBytes: number | undefined;
+}
+
 /** Inputs of which the layout takes nothing are not read, and are left out. */
 export function planInputs<Input extends { readonly key: string; readonly bytes: number }>(
   layout: Layout,
   inputs: readonly Input[],
-): { readonly inputs: readonly PlannedInput<Input>[]; readonly aheadBytes: number } {
+  writer?: WriterMemory,
+): JobMemory<Input> {
   const live = liveRanges(layout);
   const read = inputs.flatMap((input) => {
     const ranges = live.get(input.key);
     return ranges === undefined ? [] : [{ input, bytes: input.bytes, live: ranges }];
   });
   const keyed = layout.outputs.some(({ runs }) => runs.some(({ keys }) => keys !== 'all'));
-  const { inputs: plans, aheadBytes } = planWindows(read, windowsBytesFor(openAtOnce(layout), keyed));
+  const { windowsBytes, writerBytes } = shareOut(openAtOnce(layout), keyed, writer);
+  const { inputs: plans, aheadBytes } = planWindows(read, windowsBytes);
   return {
     aheadBytes,
+    writerBytes,
     inputs: read.map(({ input, live: ranges }, index) => ({ input, live: ranges, plan: plans[index] as InputPlan })),
   };
 }
@@ -98,10 +116,18 @@ function openAtOnce({ outputs }: Layout): number {
   return Math.max(0, ...overlaps);
 }
 
-/** What is left of a job's memory for its windows, with so many outputs open. */
-export function windowsBytesFor(outputs: number, keyed: boolean): number {
-  const others = 2 * RUN_READ_BYTES + OUTPUT_BYTES * outputs + REST_BYTES;
-  return Math.max(WINDOWS_BYTES_MIN, JOB_BYTES_MAX - others - (keyed ? KEYS_BYTES : 0));
+/** What is left of a job's memory for its windows, and for the writer of each of so many open outputs. */
+export function shareOut(
+  outputs: number,
+  keyed: boolean,
+  writer?: WriterMemory,
+): { readonly windowsBytes: number; readonly writerBytes: number | undefined } {
+  const others = 2 * RUN_READ_BYTES + OUTPUT_BYTES * outputs + REST_BYTES + (keyed ? KEYS_BYTES : 0);
+  const left = Math.max(WINDOWS_BYTES_MIN, JOB_BYTES_MAX - others);
+  if (writer === undefined || outputs === 0) return { windowsBytes: left, writerBytes: undefined };
+  const share = Math.floor((left * UPLOADS_SHARE) / outputs);
+  const writerBytes = Math.min(writer.ample, Math.max(writer.least, share));
+  return { windowsBytes: Math.max(WINDOWS_BYTES_MIN, left - writerBytes * outputs), writerBytes };
 }
 
 /** Shares `budget` out: what an input smaller than its share leaves goes to the others. */

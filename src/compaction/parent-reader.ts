@@ -25,6 +25,7 @@ export class ParentReader {
   readonly #cancelled: Int32Array;
   readonly #runMemory: SpareMemory = new SpareMemory(RUN_READS);
   readonly #sources: Map<string, InputSource> = new Map();
+  #writerBytes: number | undefined;
 
   constructor(objects: ObjectStore, job: RewriteJob, pace: Pace, account: BufferAccount) {
     this.#objects = objects;
@@ -34,9 +35,16 @@ export class ParentReader {
     this.#cancelled = new Int32Array(job.cancel);
   }
 
+  /** What the writer of an output may hold, once the inputs are open; `undefined` where writers hold nothing. */
+  get writerBytes(): number | undefined {
+    return this.#writerBytes;
+  }
+
   /** Checks that every input is there and is the object that was committed. */
   async open(): Promise<void> {
-    const { inputs, aheadBytes } = planInputs(this.#job.layout, this.#job.inputs);
+    const { layout, inputs: committed } = this.#job;
+    const { inputs, aheadBytes, writerBytes } = planInputs(layout, committed, this.#objects.writerMemory);
+    this.#writerBytes = writerBytes;
     const memory = new WindowMemory(aheadBytes);
     const account = this.#account;
     const opened = await Promise.allSettled(

@@ -147,7 +147,8 @@ class Rewrite {
   async #openOutput(output: number): Promise<OutputProgress> {
     const { storeId, createdAt } = this.#job;
     const objectKey = this.#keyOf(output);
-    const writer = new SegmentWriter(await this.#objects.create(objectKey), { storeId, objectKey, createdAt });
+    const sink = await this.#objects.create(objectKey, this.#reader.writerBytes);
+    const writer = new SegmentWriter(sink, { storeId, objectKey, createdAt });
     const progress = { writer, chunker: new FrameChunker(writer), runs: [] };
     this.#open.set(output, progress);
     return progress;

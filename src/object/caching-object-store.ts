@@ -7,7 +7,7 @@ import { assert, required } from '../base/assert.ts';
 import { KIB, MIB } from '../limits/limits.ts';
 import { BlockCache, type CachedObject } from './block-cache.ts';
 import { checkRange, objectEndsEarly, objectNotFound } from './object-errors.ts';
-import type { ObjectEntry, ObjectStore, ObjectWriter } from './object-store.ts';
+import type { ObjectEntry, ObjectStore, ObjectWriter, WriterMemory } from './object-store.ts';
 import { NO_REQUESTS, type RequestTally } from './request-tally.ts';
 
 export interface CachingObjectStoreOptions {
@@ -92,8 +92,12 @@ export class CachingObjectStore implements ObjectStore {
     return this.#cache.bytes;
   }
 
-  create(key: string): Promise<ObjectWriter> {
-    return this.#inner.create(key);
+  get writerMemory(): WriterMemory | undefined {
+    return this.#inner.writerMemory;
+  }
+
+  create(key: string, memory?: number): Promise<ObjectWriter> {
+    return this.#inner.create(key, memory);
   }
 
   async read(key: string, position: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {

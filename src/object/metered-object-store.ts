@@ -1,6 +1,6 @@
 /** An object store that counts what goes through it: requests cost money and throttling shows here first. */
 import { isMillraceError } from '../errors/millrace-error.ts';
-import type { ObjectEntry, ObjectStore, ObjectWriter } from './object-store.ts';
+import type { ObjectEntry, ObjectStore, ObjectWriter, WriterMemory } from './object-store.ts';
 import { RequestCounts, type RequestTally } from './request-tally.ts';
 
 const OBJECT_OPERATIONS = ['create', 'write', 'commit', 'abort', 'read', 'size', 'delete', 'list', 'sweep'] as const;
@@ -61,8 +61,14 @@ export class MeteredObjectStore implements ObjectStore {
     this.counters = counters;
   }
 
-  create(key: string): Promise<ObjectWriter> {
-    return metered(this.counters.create, async () => new MeteredWriter(await this.#inner.create(key), this.counters));
+  get writerMemory(): WriterMemory | undefined {
+    return this.#inner.writerMemory;
+  }
+
+  create(key: string, memory?: number): Promise<ObjectWriter> {
+    const create = async (): Promise<ObjectWriter> =>
+      new MeteredWriter(await this.#inner.create(key, memory), this.counters);
+    return metered(this.counters.create, create);
   }
 
   read(key: string, position: number, length: number, signal?: AbortSignal, into?: Uint8Array): Promise<Uint8Array> {

@@ -27,9 +27,20 @@ export interface ObjectEntry {
   readonly modifiedAt: number;
 }
 
+/** What a writer holds, in bytes, of what it was handed: at least, and where memory is of no concern. */
+export interface WriterMemory {
+  readonly least: number;
+  readonly ample: number;
+}
+
 export interface ObjectStore {
-  /** Starts an object. Nothing is visible under the key before `commit`. */
-  create(key: string): Promise<ObjectWriter>;
+  /**
+   * Starts an object. Nothing is visible under the key before `commit`. `memory`: what its writer may hold, from
+   * `writerMemory.least` on; default `writerMemory.ample`.
+   */
+  create(key: string, memory?: number): Promise<ObjectWriter>;
+  /** Absent where writers hold nothing. */
+  readonly writerMemory?: WriterMemory | undefined;
   /**
    * Reads exactly `length` bytes at `position`. Rejects with `ERR_MILLRACE_OBJECT_NOT_FOUND` when there is no such
    * object, `ERR_MILLRACE_SEGMENT_CORRUPT` when the object ends before the range does, `ERR_MILLRACE_READ_FAILED`

@@ -8,7 +8,7 @@ import {
   JOB_BYTES_MAX,
   planWindows,
   RUN_READ_BYTES,
-  windowsBytesFor,
+  shareOut,
 } from '../../src/compaction/input-windows.ts';
 import { MIB } from '../../src/limits/limits.ts';
 import type { ObjectStore } from '../../src/object/object-store.ts';
@@ -135,7 +135,7 @@ suite('the inputs of a job', () => {
   test('have memory that leaves room for everything else', () => {
     for (const outputs of [0, 1, 5, 100]) {
       for (const keyed of [false, true])
-        assert.ok(windowsBytesFor(outputs, keyed) < JOB_BYTES_MAX - 2 * RUN_READ_BYTES);
+        assert.ok(shareOut(outputs, keyed).windowsBytes < JOB_BYTES_MAX - 2 * RUN_READ_BYTES);
     }
   });
 });
@@ -154,6 +154,25 @@ function counted(inner: ObjectStore): { readonly store: ObjectStore; readonly re
   return { store, requests: () => requests };
 }
 
+suite('writers that hold what they were handed', () => {
+  const writer = { least: 5 * MIB, ample: 48 * MIB };
+
+  test('share the memory of a job with its windows: up to four open outputs all stays below the bound', () => {
+    for (const outputs of [1, 2, 3, 4]) {
+      const { windowsBytes, writerBytes = 0 } = shareOut(outputs, false, writer);
+      assert.ok(writerBytes >= writer.least && windowsBytes >= 4 * MIB);
+      const without = shareOut(outputs, false).windowsBytes;
+      assert.ok(windowsBytes + outputs * writerBytes <= without, `${outputs} outputs`);
+    }
+  });
+
+  test('get no more than they use, and no less than they need', () => {
+    assert.equal(shareOut(1, false, { least: MIB, ample: 2 * MIB }).writerBytes, 2 * MIB);
+    assert.equal(shareOut(20, false, writer).writerBytes, writer.least);
+    assert.equal(shareOut(1, false).writerBytes, undefined);
+  });
+});
+
 suite('a job', () => {
   test('holds the same little memory whatever its inputs hold', async () => {
     const peaks: number[] = [];
@@ -171,7 +190,10 @@ suite('a job', () => {
       await world.agent().compact({ force: true });
       const { peakBufferedBytes, readBytes } = world.jobs[0]?.result.counters ?? { peakBufferedBytes: 0, readBytes: 0 };
       assert.ok(readBytes > 3 * records * value.length, `${readBytes} bytes were read`);
-      assert.ok(peakBufferedBytes <= windowsBytesFor(1, false) + 2 * RUN_READ_BYTES, `${peakBufferedBytes} bytes`);
+      assert.ok(
+        peakBufferedBytes <= shareOut(1, false).windowsBytes + 2 * RUN_READ_BYTES,
+        `${peakBufferedBytes} bytes`,
+      );
       peaks.push(peakBufferedBytes);
     }
     assert.ok((peaks[1] as number) <= (peaks[0] as number) * 1.01, `${peaks.join()}: twice the input`);

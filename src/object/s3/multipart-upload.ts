@@ -61,7 +61,8 @@ export class MultipartUpload {
   /** Sends the first `length` bytes of `buffer` as the next part, and returns memory for the one after it. */
   async add(buffer: Uint8Array, length: number): Promise<Uint8Array> {
     assert(length > 0 && this.#etags.length < PARTS_MAX, 'a part holds bytes, and their number is bounded');
-    while (this.#sending.size >= this.#options.parallelParts) await Promise.race(this.#sending);
+    const { parallelParts, partBytes } = this.#options;
+    while (this.#sending.size >= Math.max(1, parallelParts)) await Promise.race(this.#sending);
     this.#throwFailure();
     this.#etags.push('');
     const sending = this.#send(this.#etags.length, buffer, length)
@@ -71,7 +72,11 @@ export class MultipartUpload {
       })
       .finally(() => this.#sending.delete(sending));
     this.#sending.add(sending);
-    return this.#spare.pop() ?? Buffer.allocUnsafeSlow(this.#options.partBytes);
+    if (parallelParts === 0) {
+      await sending;
+      this.#throwFailure();
+    }
+    return this.#spare.pop() ?? Buffer.allocUnsafeSlow(partBytes);
   }
 
   /** Waits for every part. */

@@ -4,6 +4,7 @@ import { MillraceError } from '../../errors/millrace-error.ts';
 import { checkOptionNames } from '../../errors/option-names.ts';
 import { GIB, MIB, OBJECT_BYTES_MAX } from '../../limits/limits.ts';
 import { KEY_CHARACTERS_MAX } from '../object-key.ts';
+import type { WriterMemory } from '../object-store.ts';
 
 export interface S3Credentials {
   readonly accessKeyId: string;
@@ -54,6 +55,37 @@ export const ATTEMPTS_DEFAULT = 6;
 const S3_KEY_BYTES_MAX = 1024;
 
 assert(PART_BYTES_DEFAULT * PARTS_MAX >= OBJECT_BYTES_MAX, 'the largest object fits the default parts');
+
+/** How an object is cut into parts. */
+export interface PartPlan {
+  readonly partBytes: number;
+  /** On their way at once; 0: the next part waits in no memory of its own until the last one has arrived. */
+  readonly parallelParts: number;
+  /** Up to so many bytes an object is one request. */
+  readonly singleBytes: number;
+}
+
+/** What a writer holds: the parts on their way and the one that fills, or one that grows to two. */
+export function writerMemoryOf(options: Pick<S3Options, 'partBytes' | 'parallelParts'>): WriterMemory {
+  const { partBytes = PART_BYTES_DEFAULT, parallelParts = PARALLEL_PARTS_DEFAULT } = options;
+  return { least: PART_BYTES_MIN, ample: partBytes * Math.max(SINGLE_PUT_PARTS, parallelParts) + partBytes };
+}
+
+/** With little `memory` parts become smaller, and then fewer at once: as small as S3 takes them, one by one. */
+export function planParts(
+  options: Pick<S3Options, 'partBytes' | 'parallelParts'>,
+  memory: number = Infinity,
+): PartPlan {
+  const { partBytes: wanted = PART_BYTES_DEFAULT, parallelParts: most = PARALLEL_PARTS_DEFAULT } = options;
+  if (memory >= writerMemoryOf(options).ample) {
+    return { partBytes: wanted, parallelParts: most, singleBytes: SINGLE_PUT_PARTS * wanted };
+  }
+  const parallelParts = Math.max(0, Math.min(most, Math.floor(memory / PART_BYTES_MIN) - 1));
+  const share = Math.floor(memory / (parallelParts + 1));
+  const partBytes = Math.max(PART_BYTES_MIN, Math.min(wanted, share));
+  // Growing to two parts takes the memory of three.
+  return { partBytes, parallelParts, singleBytes: parallelParts < 2 ? partBytes : SINGLE_PUT_PARTS * partBytes };
+}
 
 interface Rule {
   readonly name: keyof S3Options;

@@ -5,7 +5,7 @@ import { systemRandom } from '../../base/random.ts';
 import { S3_MODULE } from '../own-modules.ts';
 import { checkRange } from '../object-errors.ts';
 import { checkObjectKey } from '../object-key.ts';
-import type { ObjectEntry, ObjectStore, ObjectStoreComponent, ObjectWriter } from '../object-store.ts';
+import type { ObjectEntry, ObjectStore, ObjectStoreComponent, ObjectWriter, WriterMemory } from '../object-store.ts';
 import type { RequestCounts, RequestTally } from '../request-tally.ts';
 import type { RetryEnvironment } from '../retry.ts';
 import { openRequests } from './client.ts';
@@ -13,7 +13,7 @@ import { DeletePace, deleteObjects } from './deletion.ts';
 import { listObjects, listUnfinishedUploads } from './listing.ts';
 import { headObject } from './metadata.ts';
 import { abortUpload } from './multipart-upload.ts';
-import { checkS3Options, PARALLEL_PARTS_DEFAULT, PART_BYTES_DEFAULT, type S3Options } from './options.ts';
+import { checkS3Options, planParts, type S3Options, writerMemoryOf } from './options.ts';
 import { readRange } from './reader.ts';
 import type { S3Requests } from './requests.ts';
 import { S3Writer } from './writer.ts';
@@ -39,15 +39,17 @@ export class S3ObjectStore implements ObjectStore {
     return this.#requests.counters.tally();
   }
 
-  async create(key: string): Promise<ObjectWriter> {
+  get writerMemory(): WriterMemory {
+    return writerMemoryOf(this.#options);
+  }
+
+  async create(key: string, memory?: number): Promise<ObjectWriter> {
     checkObjectKey(key);
-    const { partBytes, parallelParts, conditionalWrites } = this.#options;
     return new S3Writer({
       requests: this.#requests,
       key,
-      partBytes: partBytes ?? PART_BYTES_DEFAULT,
-      parallelParts: parallelParts ?? PARALLEL_PARTS_DEFAULT,
-      conditionalWrites: conditionalWrites ?? true,
+      parts: planParts(this.#options, memory),
+      conditionalWrites: this.#options.conditionalWrites ?? true,
       nonce: Buffer.from(systemRandom.bytes(NONCE_BYTES)).toString('hex'),
     });
   }

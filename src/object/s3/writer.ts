@@ -1,5 +1,5 @@
 /**
- * Writes one object: as a single request up to the size of two parts, as a multipart upload beyond. Parts are copies in
+ * Writes one object: as a single request up to the size of two parts where memory allows, as a multipart upload beyond. Parts are copies in
  * memory, so each attempt sends its body from the start.
  *
  * A reply can be lost after its request took effect. The next attempt is then refused because the key exists, by
@@ -14,15 +14,14 @@ import type { ObjectWriter } from '../object-store.ts';
 import { deleteObjects, DeletePace } from './deletion.ts';
 import { DIGEST_FIELD, headObject, WRITER_FIELD } from './metadata.ts';
 import { MultipartUpload } from './multipart-upload.ts';
-import { SINGLE_PUT_PARTS } from './options.ts';
+import type { PartPlan } from './options.ts';
 import type { S3Requests } from './requests.ts';
 import { errorName } from './s3-errors.ts';
 
 export interface S3WriterOptions {
   readonly requests: S3Requests;
   readonly key: string;
-  readonly partBytes: number;
-  readonly parallelParts: number;
+  readonly parts: PartPlan;
   readonly conditionalWrites: boolean;
   /** Random, and different for each writer. */
   readonly nonce: string;
@@ -43,7 +42,7 @@ export class S3Writer implements ObjectWriter {
 
   constructor(options: S3WriterOptions) {
     this.#options = options;
-    this.#buffer = Buffer.allocUnsafeSlow(options.partBytes);
+    this.#buffer = Buffer.allocUnsafeSlow(options.parts.partBytes);
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -83,11 +82,11 @@ export class S3Writer implements ObjectWriter {
 
   /** The first buffer grows to what a single request takes; beyond, it is the first parts of an upload. */
   async #makeRoom(): Promise<void> {
-    const { key, requests, parallelParts, partBytes } = this.#options;
+    const { key, requests, parts } = this.#options;
+    const { partBytes, parallelParts, singleBytes } = parts;
     if (this.#upload !== undefined) return this.#sendPart(this.#upload);
-    const single = SINGLE_PUT_PARTS * partBytes;
-    if (this.#buffer.length < single) {
-      const larger = Buffer.allocUnsafeSlow(single);
+    if (this.#buffer.length < singleBytes) {
+      const larger = Buffer.allocUnsafeSlow(singleBytes);
       larger.set(this.#buffer);
       this.#buffer = larger;
       return;
@@ -98,7 +97,7 @@ export class S3Writer implements ObjectWriter {
     const upload = await MultipartUpload.begin({ requests, key, parallelParts, partBytes, metadata });
     this.#upload = upload;
     const whole = this.#buffer;
-    for (let from = 0; from < single; from += partBytes) {
+    for (let from = 0; from < singleBytes; from += partBytes) {
       this.#buffer = await upload.add(whole.subarray(from, from + partBytes), partBytes);
     }
     this.#filled = 0;

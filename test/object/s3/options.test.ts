@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
-import { checkS3Options } from '../../../src/object/s3/options.ts';
+import { MIB } from '../../../src/limits/limits.ts';
+import { checkS3Options, planParts } from '../../../src/object/s3/options.ts';
 import { s3 } from '../../../src/s3/index.ts';
 import { withCode } from '../../../src/testing/object-store-contract.ts';
 
@@ -77,4 +78,25 @@ test('a description is a copy that crosses threads: changing the options later c
 
 test('options are checked where they are given, before anything is opened', () => {
   assert.throws(() => s3({ bucket: '' }), withCode('ERR_MILLRACE_INVALID_ARGUMENT'));
+});
+
+test('with little memory parts become smaller, then fewer at once, and never smaller than S3 takes them', () => {
+  const plan = (memory?: number): number[] => {
+    const { partBytes, parallelParts, singleBytes } = planParts({}, memory);
+    return [partBytes / MIB, parallelParts, singleBytes / MIB];
+  };
+  assert.deepEqual(plan(), [16, 2, 32]);
+  assert.deepEqual(plan(48 * MIB), [16, 2, 32]);
+  assert.deepEqual(plan(30 * MIB), [10, 2, 20]);
+  assert.deepEqual(plan(15 * MIB), [5, 2, 10]);
+  assert.deepEqual(plan(12 * MIB), [6, 1, 6]);
+  assert.deepEqual(plan(9 * MIB), [9, 0, 9]);
+  assert.deepEqual(plan(5 * MIB), [5, 0, 5]);
+  assert.deepEqual(plan(0), [5, 0, 5]);
+  for (let memory = 5; memory < 60; memory += 1) {
+    const [partBytes = 0, parallelParts = 0] = plan(memory * MIB);
+    assert.ok(partBytes * (parallelParts + 1) <= memory, `${memory} MiB`);
+  }
+  const { partBytes, parallelParts } = planParts({ partBytes: 64 * MIB, parallelParts: 8 }, 20 * MIB);
+  assert.deepEqual([partBytes / MIB, parallelParts], [5, 3]);
 });

@@ -15,6 +15,7 @@ const THE_FUTURE = Date.now() + 86_400_000;
 export function s3WritingSuite(server: () => S3Server): void {
   describe('writing to S3', () => {
     partTests(server);
+    memoryTests(server);
     unfinishedUploadTests(server);
     keyTests(server);
     threadTests(server);
@@ -46,6 +47,21 @@ function partTests(server: () => S3Server): void {
     assert.ok(Buffer.from(around).equals(bytes.subarray(2 * PART_BYTES_MIN - 50, 2 * PART_BYTES_MIN + 50)));
     await store.close();
   });
+}
+
+function memoryTests(server: () => S3Server): void {
+  for (const memory of [PART_BYTES_MIN, 2 * PART_BYTES_MIN]) {
+    test(`a writer that may hold ${memory} bytes sends the same object in small parts`, async () => {
+      const store = freshStore(server(), { partBytes: 4 * PART_BYTES_MIN });
+      const bytes = largeBytes(3 * PART_BYTES_MIN + 1);
+      const writer = await store.create('k', memory);
+      for (let at = 0; at < bytes.length; at += 1_000_000) await writer.write(bytes.subarray(at, at + 1_000_000));
+      assert.equal(await writer.commit(), bytes.length);
+      assert.equal(store.counters.requests['UploadPart'], 4);
+      assert.ok(Buffer.from(await store.read('k', 0, bytes.length)).equals(bytes));
+      await store.close();
+    });
+  }
 }
 
 function unfinishedUploadTests(server: () => S3Server): void {
