@@ -71,7 +71,10 @@ export function writerMemoryOf(options: Pick<S3Options, 'partBytes' | 'parallelP
   return { least: PART_BYTES_MIN, ample: partBytes * Math.max(SINGLE_PUT_PARTS, parallelParts) + partBytes };
 }
 
-/** With little `memory` parts become smaller, and then fewer at once: as small as S3 takes them, one by one. */
+/**
+ * With little `memory`, larger parts come before more of them at once: each is a request. One that fills while one is on
+ * its way is enough to keep both the job and the connection busy; below the size of two parts they go one by one.
+ */
 export function planParts(
   options: Pick<S3Options, 'partBytes' | 'parallelParts'>,
   memory: number = Infinity,
@@ -80,9 +83,9 @@ export function planParts(
   if (memory >= writerMemoryOf(options).ample) {
     return { partBytes: wanted, parallelParts: most, singleBytes: SINGLE_PUT_PARTS * wanted };
   }
-  const parallelParts = Math.max(0, Math.min(most, Math.floor(memory / PART_BYTES_MIN) - 1));
-  const share = Math.floor(memory / (parallelParts + 1));
-  const partBytes = Math.max(PART_BYTES_MIN, Math.min(wanted, share));
+  const half = Math.max(PART_BYTES_MIN, Math.min(wanted, Math.floor(memory / 2)));
+  const parallelParts = Math.max(0, Math.min(most, Math.floor(memory / half) - 1));
+  const partBytes = parallelParts > 0 ? half : Math.max(PART_BYTES_MIN, Math.min(wanted, memory));
   // Growing to two parts takes the memory of three.
   return { partBytes, parallelParts, singleBytes: parallelParts < 2 ? partBytes : SINGLE_PUT_PARTS * partBytes };
 }

@@ -80,15 +80,15 @@ test('options are checked where they are given, before anything is opened', () =
   assert.throws(() => s3({ bucket: '' }), withCode('ERR_MILLRACE_INVALID_ARGUMENT'));
 });
 
-test('with little memory parts become smaller, then fewer at once, and never smaller than S3 takes them', () => {
+test('with little memory parts become fewer at once, then smaller, and never smaller than S3 takes them', () => {
   const plan = (memory?: number): number[] => {
     const { partBytes, parallelParts, singleBytes } = planParts({}, memory);
     return [partBytes / MIB, parallelParts, singleBytes / MIB];
   };
   assert.deepEqual(plan(), [16, 2, 32]);
   assert.deepEqual(plan(48 * MIB), [16, 2, 32]);
-  assert.deepEqual(plan(30 * MIB), [10, 2, 20]);
-  assert.deepEqual(plan(15 * MIB), [5, 2, 10]);
+  assert.deepEqual(plan(30 * MIB), [15, 1, 15]);
+  assert.deepEqual(plan(15 * MIB), [7.5, 1, 7.5]);
   assert.deepEqual(plan(12 * MIB), [6, 1, 6]);
   assert.deepEqual(plan(9 * MIB), [9, 0, 9]);
   assert.deepEqual(plan(5 * MIB), [5, 0, 5]);
@@ -97,6 +97,6 @@ test('with little memory parts become smaller, then fewer at once, and never sma
     const [partBytes = 0, parallelParts = 0] = plan(memory * MIB);
     assert.ok(partBytes * (parallelParts + 1) <= memory, `${memory} MiB`);
   }
-  const { partBytes, parallelParts } = planParts({ partBytes: 64 * MIB, parallelParts: 8 }, 20 * MIB);
-  assert.deepEqual([partBytes / MIB, parallelParts], [5, 3]);
+  const small = planParts({ partBytes: 5 * MIB, parallelParts: 8 }, 20 * MIB);
+  assert.deepEqual([small.partBytes / MIB, small.parallelParts, small.singleBytes / MIB], [5, 3, 10]);
 });
