@@ -174,7 +174,7 @@ export class Fleet {
     const outputs = modelOutputs(job, layout, keys, (streamId) => this.#streams[streamId - 1]!.keys);
     let readBytes = 0;
     for (const { runs } of job.inputs) for (const { byteLength } of runs) readBytes += byteLength;
-    const { requests: reads, writerBytes } = rewriteReadRequests(layout, job.inputs);
+    const { requests: reads, writerBytes } = rewriteReadRequests(layout, job.inputs, this.#options.settings.jobBytes);
     const { dropped } = layout;
     return { job, reason, outputs, dropped, readBytes, reads, writerBytes, claim: this.deadlines.claimed() };
   }

@@ -30,9 +30,10 @@ export function writeRequests(bytes: number, memory?: number): RequestCounts {
 export function rewriteReadRequests(
   layout: Layout,
   inputs: readonly { readonly key: string; readonly bytes: number }[],
+  memoryBytes: number,
 ): { readonly requests: RequestCounts; readonly writerBytes: number | undefined } {
   let gets = 0;
-  const planned = planInputs(layout, inputs, writerMemoryOf({}));
+  const planned = planInputs(layout, inputs, memoryBytes, writerMemoryOf({}));
   for (const { live, plan } of planned.inputs) {
     gets += plan.windows.length + (plan.whole ? 0 : 1);
     for (const { length } of live) if (length > plan.windowBytes) gets += Math.ceil(length / RUN_READ_BYTES);

@@ -22,6 +22,8 @@ export const VARIANTS: readonly Variant[] = [
     name: 'age 60-90 minutes',
     options: { minFirstGenerationAge: 60 * MINUTE, maxFirstGenerationAge: 90 * MINUTE },
   },
+  { name: 'jobs of 128 MiB', options: { jobBytes: 128 * MIB } },
+  { name: 'jobs of 192 MiB', options: { jobBytes: 192 * MIB } },
   { name: 'dirty 0.25', options: { dirtyRatio: 0.25 } },
   { name: 'dirty 0.75', options: { dirtyRatio: 0.75 } },
   { name: 'one generation', options: { maxGenerations: 1 } },

@@ -7,8 +7,6 @@ import { KIB, MIB } from '../limits/limits.ts';
 import type { WriterMemory } from '../object/object-store.ts';
 import type { Layout } from './layout.ts';
 
-/** What a job holds at most, keys and output buffers included; the largest single chunk comes on top. */
-export const JOB_BYTES_MAX: number = 64 * MIB;
 /** One request of a run that is larger than its input's window; twice as much is in memory. */
 export const RUN_READ_BYTES: number = 4 * MIB;
 /** Two buffers of segment output for each output that is open. */
@@ -76,6 +74,7 @@ export interface JobMemory<Input> {
 export function planInputs<Input extends { readonly key: string; readonly bytes: number }>(
   layout: Layout,
   inputs: readonly Input[],
+  memoryBytes: number,
   writer?: WriterMemory,
 ): JobMemory<Input> {
   const live = liveRanges(layout);
@@ -84,7 +83,7 @@ export function planInputs<Input extends { readonly key: string; readonly bytes:
     return ranges === undefined ? [] : [{ input, bytes: input.bytes, live: ranges }];
   });
   const keyed = layout.outputs.some(({ runs }) => runs.some(({ keys }) => keys !== 'all'));
-  const { windowsBytes, writerBytes } = shareOut(openAtOnce(layout), keyed, writer);
+  const { windowsBytes, writerBytes } = shareOut(memoryBytes, openAtOnce(layout), keyed, writer);
   const { inputs: plans, aheadBytes } = planWindows(read, windowsBytes);
   return {
     aheadBytes,
@@ -116,14 +115,18 @@ function openAtOnce({ outputs }: Layout): number {
   return Math.max(0, ...overlaps);
 }
 
-/** What is left of a job's memory for its windows, and for the writer of each of so many open outputs. */
+/**
+ * What is left of a job's memory for its windows, and for the writer of each of so many open outputs. The memory covers
+ * keys and output buffers; the largest single chunk comes on top.
+ */
 export function shareOut(
+  memoryBytes: number,
   outputs: number,
   keyed: boolean,
   writer?: WriterMemory,
 ): { readonly windowsBytes: number; readonly writerBytes: number | undefined } {
   const others = 2 * RUN_READ_BYTES + OUTPUT_BYTES * outputs + REST_BYTES + (keyed ? KEYS_BYTES : 0);
-  const left = Math.max(WINDOWS_BYTES_MIN, JOB_BYTES_MAX - others);
+  const left = Math.max(WINDOWS_BYTES_MIN, memoryBytes - others);
   if (writer === undefined || outputs === 0) return { windowsBytes: left, writerBytes: undefined };
   const share = Math.floor((left * UPLOADS_SHARE) / outputs);
   const writerBytes = Math.min(writer.ample, Math.max(writer.least, share));

@@ -129,6 +129,7 @@ class JobRun {
       logStarts: this.#logStarts(),
       tombstonesBefore: now - settings.tombstoneRetention,
       bytesPerSecond: settings.bytesPerSecond / settings.maxConcurrentJobs,
+      memoryBytes: settings.jobBytes,
       cancel: this.#cancel,
     };
     this.#throwIfLost();

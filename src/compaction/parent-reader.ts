@@ -42,8 +42,8 @@ export class ParentReader {
 
   /** Checks that every input is there and is the object that was committed. */
   async open(): Promise<void> {
-    const { layout, inputs: committed } = this.#job;
-    const { inputs, aheadBytes, writerBytes } = planInputs(layout, committed, this.#objects.writerMemory);
+    const { layout, inputs: committed, memoryBytes } = this.#job;
+    const { inputs, aheadBytes, writerBytes } = planInputs(layout, committed, memoryBytes, this.#objects.writerMemory);
     this.#writerBytes = writerBytes;
     const memory = new WindowMemory(aheadBytes);
     const account = this.#account;

@@ -29,6 +29,8 @@ export interface RewriteJob {
   readonly tombstonesBefore: number;
   /** Input bytes per second. */
   readonly bytesPerSecond: number;
+  /** What it may hold: `compaction.jobBytes`. */
+  readonly memoryBytes: number;
   /** Word 0 becomes 1 when the job is lost: the worker stops at its next chunk. */
   readonly cancel: SharedArrayBuffer;
 }

@@ -3,16 +3,13 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { BufferAccount, InputSource, WindowMemory } from '../../src/compaction/input-source.ts';
-import {
-  type ByteRange,
-  JOB_BYTES_MAX,
-  planWindows,
-  RUN_READ_BYTES,
-  shareOut,
-} from '../../src/compaction/input-windows.ts';
+import { type ByteRange, planWindows, RUN_READ_BYTES, shareOut } from '../../src/compaction/input-windows.ts';
+import { compactionSettings } from '../../src/compaction/settings.ts';
 import { MIB } from '../../src/limits/limits.ts';
 import type { ObjectStore } from '../../src/object/object-store.ts';
 import { keyed, latestOf, plain, World } from './world.ts';
+
+const JOB_BYTES = compactionSettings().jobBytes;
 
 /** Bytes of an object: any two places differ. */
 const CONTENT = Uint8Array.from({ length: 16 * MIB }, (_, index) => index * 31 + (index >> 8));
@@ -135,7 +132,7 @@ suite('the inputs of a job', () => {
   test('have memory that leaves room for everything else', () => {
     for (const outputs of [0, 1, 5, 100]) {
       for (const keyed of [false, true])
-        assert.ok(shareOut(outputs, keyed).windowsBytes < JOB_BYTES_MAX - 2 * RUN_READ_BYTES);
+        assert.ok(shareOut(JOB_BYTES, outputs, keyed).windowsBytes < JOB_BYTES - 2 * RUN_READ_BYTES);
     }
   });
 });
@@ -159,17 +156,17 @@ suite('writers that hold what they were handed', () => {
 
   test('share the memory of a job with its windows: up to four open outputs all stays below the bound', () => {
     for (const outputs of [1, 2, 3, 4]) {
-      const { windowsBytes, writerBytes = 0 } = shareOut(outputs, false, writer);
+      const { windowsBytes, writerBytes = 0 } = shareOut(JOB_BYTES, outputs, false, writer);
       assert.ok(writerBytes >= writer.least && windowsBytes >= 4 * MIB);
-      const without = shareOut(outputs, false).windowsBytes;
+      const without = shareOut(JOB_BYTES, outputs, false).windowsBytes;
       assert.ok(windowsBytes + outputs * writerBytes <= without, `${outputs} outputs`);
     }
   });
 
   test('get no more than they use, and no less than they need', () => {
-    assert.equal(shareOut(1, false, { least: MIB, ample: 2 * MIB }).writerBytes, 2 * MIB);
-    assert.equal(shareOut(20, false, writer).writerBytes, writer.least);
-    assert.equal(shareOut(1, false).writerBytes, undefined);
+    assert.equal(shareOut(JOB_BYTES, 1, false, { least: MIB, ample: 2 * MIB }).writerBytes, 2 * MIB);
+    assert.equal(shareOut(JOB_BYTES, 20, false, writer).writerBytes, writer.least);
+    assert.equal(shareOut(JOB_BYTES, 1, false).writerBytes, undefined);
   });
 });
 
@@ -191,7 +188,7 @@ suite('a job', () => {
       const { peakBufferedBytes, readBytes } = world.jobs[0]?.result.counters ?? { peakBufferedBytes: 0, readBytes: 0 };
       assert.ok(readBytes > 3 * records * value.length, `${readBytes} bytes were read`);
       assert.ok(
-        peakBufferedBytes <= shareOut(1, false).windowsBytes + 2 * RUN_READ_BYTES,
+        peakBufferedBytes <= shareOut(JOB_BYTES, 1, false).windowsBytes + 2 * RUN_READ_BYTES,
         `${peakBufferedBytes} bytes`,
       );
       peaks.push(peakBufferedBytes);

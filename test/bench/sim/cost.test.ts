@@ -38,6 +38,7 @@ function readsOf(inputs: number, runs: number, byteLength: number): number {
   return rewriteReadRequests(
     { ...layout, dropped: [] },
     keys.map((key) => ({ key, bytes })),
+    64 * MIB,
   ).requests.gets;
 }
 
