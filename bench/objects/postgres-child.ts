@@ -1,4 +1,4 @@
-/** Started by `postgres.ts`: several writers, each with a coordinator of its own, commit to the same streams at once. */
+/** Started by `postgres.ts`: writers, each with a coordinator of its own, commit to the same streams at once. */
 import { build } from 'hdr-histogram-js';
 import { SeededRandom } from '../../src/base/random.ts';
 import type { Coordinator, ObjectCommit } from '../../src/coordinator/coordinator.ts';

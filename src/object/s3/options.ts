@@ -45,10 +45,10 @@ export const PART_BYTES_MIN: number = 5 * MIB;
 const PART_BYTES_MAX: number = GIB;
 export const PART_BYTES_DEFAULT: number = 16 * MIB;
 /** Up to so many parts an object is one request: an upload in three parts takes seven. */
-export const SINGLE_PUT_PARTS = 2;
+const SINGLE_PUT_PARTS = 2;
 /** S3 takes no more parts. */
 export const PARTS_MAX = 10_000;
-export const PARALLEL_PARTS_DEFAULT = 2;
+const PARALLEL_PARTS_DEFAULT = 2;
 export const REQUEST_TIMEOUT_DEFAULT = 30_000;
 export const ATTEMPTS_DEFAULT = 6;
 /** UTF-8 bytes of a key, by S3. */
@@ -72,8 +72,8 @@ export function writerMemoryOf(options: Pick<S3Options, 'partBytes' | 'parallelP
 }
 
 /**
- * With little `memory`, larger parts come before more of them at once: each is a request. One that fills while one is on
- * its way is enough to keep both the job and the connection busy; below the size of two parts they go one by one.
+ * With little `memory`, larger parts come before more of them at once: each is a request. One that fills while one is
+ * on its way keeps the job and the connection busy; below the size of two parts they go one by one.
  */
 export function planParts(
   options: Pick<S3Options, 'partBytes' | 'parallelParts'>,

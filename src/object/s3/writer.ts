@@ -1,6 +1,6 @@
 /**
- * Writes one object: as a single request up to the size of two parts where memory allows, as a multipart upload beyond. Parts are copies in
- * memory, so each attempt sends its body from the start.
+ * Writes one object: as a single request up to the size of two parts where memory allows, as a multipart upload beyond.
+ * Parts are copies in memory, so each attempt sends its body from the start.
  *
  * A reply can be lost after its request took effect. The next attempt is then refused because the key exists, by
  * ourselves: a random word stored with the object tells whose it is.
