@@ -32,6 +32,7 @@ export interface BackupPlace {
   readonly descriptor: ObjectStoreDescriptor;
 }
 
+/** How a backup is taken. */
 export interface BackupOptions extends CopyOptions {
   /**
    * How many backups the target keeps, this one included; older ones are removed with what only they needed. Default
@@ -44,13 +45,17 @@ export interface BackupOptions extends CopyOptions {
 export interface BackupReport {
   /** Its number in the target. */
   readonly backup: number;
+  /** Streams that it holds. */
   readonly streams: number;
+  /** User records that it holds. */
   readonly records: number;
-  /** Segments that it consists of, and their bytes. */
+  /** Segments that it consists of. */
   readonly objects: number;
+  /** Size of those segments. */
   readonly bytes: number;
   /** Of them, those that the target did not have yet. */
   readonly copiedObjects: number;
+  /** Size of those copied. */
   readonly copiedBytes: number;
   /** Older backups that were removed. */
   readonly removedBackups: number;

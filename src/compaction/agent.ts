@@ -21,6 +21,7 @@ export interface CompactionAgentOptions extends Omit<JobEnvironment, 'signal'> {
 
 const REQUEST_OPTIONS: ReadonlySet<string> = new Set(['stream', 'force', 'signal']);
 
+/** What `compact` is to do. */
 export interface CompactRequest {
   /** Only objects that hold this stream. Default all. */
   readonly stream?: string;
@@ -32,11 +33,17 @@ export interface CompactRequest {
 
 /** What one call of `compact` has done. */
 export interface CompactSummary {
+  /** Jobs that were committed. */
   jobs: number;
+  /** Objects that they read. */
   inputs: number;
+  /** Objects that they wrote. */
   outputs: number;
+  /** Bytes read. */
   readBytes: number;
+  /** Bytes written. */
   writtenBytes: number;
+  /** User records that are in no output: trimmed ones, and those that a later one of their key replaces. */
   recordsDropped: number;
 }
 

@@ -148,6 +148,7 @@ export interface RetentionResult {
   readonly more: boolean;
 }
 
+/** What becomes of an object, from the reservation of its key until it is forgotten. */
 export type ObjectState =
   /** The key is handed out; the object may or may not be in the store. */
   | 'reserved'
@@ -160,20 +161,29 @@ export type ObjectState =
 
 /** What planners decide from. */
 export interface ObjectDescription {
+  /** Its name in the object store; never used twice. */
   readonly key: string;
+  /** Where it is in its life. */
   readonly state: ObjectState;
   /** Coordinator time of the last change of state; for a reserved object its deadline. */
   readonly stateAt: number;
-  /** All below is 0, empty or `undefined` for an object that was never committed. */
+  /** Coordinator time of its commit. This and all below is 0, empty or `undefined` for one never committed. */
   readonly committedAt: number;
+  /** Its size. */
   readonly bytes: number;
+  /** Of its footer: 16 lower-case hexadecimal digits. */
   readonly checksum: string;
+  /** 0 for objects made of appends; outputs of a job are one above their inputs. */
   readonly generation: number;
+  /** Stored bytes of runs that can still be read. */
   readonly liveBytes: number;
+  /** Runs that can still be read. */
   readonly liveRuns: number;
+  /** Stored bytes of consumers and publishers in those runs. */
   readonly liveTrackingBytes: number;
-  /** Smallest and largest timestamp of its records when it was committed; 0 without any. */
+  /** Smallest timestamp of its records when it was committed; 0 without any. */
   readonly firstTimestamp: number;
+  /** Largest timestamp of its records when it was committed; 0 without any. */
   readonly lastTimestamp: number;
   /** Coordinator time by which a deletion deadline wants dead bytes of this object gone. */
   readonly rewriteBy: number | undefined;
@@ -181,14 +191,17 @@ export interface ObjectDescription {
   readonly jobId: number | undefined;
 }
 
+/** Which objects are listed. */
 export interface ObjectFilter {
   /** Default `committed`. */
   readonly state?: ObjectState;
   /** Only objects that no live job has as an input. */
   readonly unclaimed?: boolean;
-  /** Inclusive bounds. */
+  /** The highest generation, inclusive. */
   readonly maxGeneration?: number;
+  /** The largest size, inclusive. */
   readonly maxBytes?: number;
+  /** Coordinator time by which they were committed, inclusive. */
   readonly committedBefore?: number;
   /** Continue behind this key. */
   readonly after?: string;

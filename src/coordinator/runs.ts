@@ -29,6 +29,7 @@ export interface PublisherClaim extends PublisherMark {
 export interface FoundRun extends RunCoordinate {
   /** Readers stop here: below `nextOffset` when a truncation cut the run, else equal to it. */
   readonly endOffset: number;
+  /** It begins with a tracking snapshot: no older tracking of its stream is needed. */
   readonly trackingSnapshot: boolean;
 }
 

@@ -10,12 +10,15 @@ export type ErrorDetails = Readonly<Record<string, string | number | boolean | n
  * The only error class of the public interface. Match on `code`; messages may change.
  */
 export class MillraceError extends Error {
+  /** Always `MillraceError`. */
   override readonly name = 'MillraceError';
+  /** Which error it is: stable, the only thing to match on. */
   readonly code: ErrorCode;
   /** What the error means to the caller. */
   readonly kind: ErrorKind;
   /** Whether the same call may succeed later without any repair. */
   readonly retryable: boolean;
+  /** The facts behind it. */
   readonly details: ErrorDetails;
 
   constructor(code: ErrorCode, message: string, options: { details?: ErrorDetails; cause?: unknown } = {}) {

@@ -61,6 +61,7 @@ interface ObjectFetches {
 }
 
 export class CachingObjectStore implements ObjectStore {
+  /** What the cache answered, and what it had to ask for. */
   readonly counters: CacheCounters = {
     hits: 0,
     misses: 0,
@@ -141,6 +142,7 @@ export class CachingObjectStore implements ObjectStore {
     return this.#inner.tally?.() ?? NO_REQUESTS;
   }
 
+  /** Closes the store behind it. */
   async close(): Promise<void> {
     this.#cache.clear();
     await this.#inner.close();

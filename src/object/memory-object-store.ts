@@ -63,6 +63,7 @@ export class MemoryObjectStore implements ObjectStore {
     return 0;
   }
 
+  /** Does nothing. */
   async close(): Promise<void> {
     // Nothing is held that the garbage collector does not free.
   }

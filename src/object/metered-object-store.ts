@@ -52,6 +52,7 @@ function countError(counters: OperationCounters, error: unknown): void {
 }
 
 export class MeteredObjectStore implements ObjectStore {
+  /** Requests and bytes so far. */
   readonly counters: ObjectStoreCounters;
   readonly #inner: ObjectStore;
 
@@ -139,6 +140,7 @@ export class MeteredObjectStore implements ObjectStore {
     return counts;
   }
 
+  /** Closes the store behind it. */
   close(): Promise<void> {
     return this.#inner.close();
   }

@@ -20,8 +20,11 @@ export interface ObjectWriter {
   abort(): Promise<void>;
 }
 
+/** An object as a listing of the object store tells of it. */
 export interface ObjectEntry {
+  /** Its name. */
   readonly key: string;
+  /** Its size. */
   readonly bytes: number;
   /** Milliseconds since the epoch by the store's clock. */
   readonly modifiedAt: number;
@@ -64,6 +67,7 @@ export interface ObjectStore {
   removeUnfinished(startedBefore: number, dryRun?: boolean): Promise<number>;
   /** The requests it has sent since it was opened. Absent where calls are all there is to count. */
   tally?(): RequestTally;
+  /** Releases what it holds; nothing is called after it. */
   close(): Promise<void>;
 }
 
@@ -71,11 +75,13 @@ export interface ObjectStore {
 export interface ObjectStoreDescriptor {
   /** URL of the module that exports `openObjectStore(options)`; a name in millrace's own descriptors. */
   readonly module: string;
+  /** What the module is called with: plain data. */
   readonly options: Readonly<Record<string, unknown>>;
 }
 
 /** An object store that has been chosen and not opened: what `open({ objects })` takes. */
 export interface ObjectStoreComponent {
+  /** From which worker threads open it too. */
   readonly descriptor: ObjectStoreDescriptor;
   /** Opens the store for the calling thread. */
   open(): Promise<ObjectStore>;

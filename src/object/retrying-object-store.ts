@@ -104,6 +104,7 @@ export class RetryingObjectStore implements ObjectStore {
     return this.#inner.tally?.() ?? NO_REQUESTS;
   }
 
+  /** Closes the store behind it. */
   close(): Promise<void> {
     return this.#inner.close();
   }

@@ -4,7 +4,9 @@ import { ABSENT, FRAME_FLAG, FRAME_HEADER_BYTES, FRAME_KIND, paddedRecord } from
 import { allocateFields, type BatchMemory, type RecordIndex } from './record-index.ts';
 import { type FrameHeader, recordHeaderBytes, walkFrames } from './frame-reader.ts';
 
+/** A record as it is read. */
 export interface StreamRecord {
+  /** Its place in the stream: dense from 0. */
   readonly offset: number;
   /** Milliseconds since the epoch. */
   readonly timestamp: number;
@@ -131,6 +133,7 @@ export class RecordBatch implements Iterable<StreamRecord> {
     return new RecordBatch(this.#index, this.#start + index, Math.max(0, this.length - index), this.nextOffset);
   }
 
+  /** Record by record: `record(i)` of a loop saves the iterator. */
   *[Symbol.iterator](): Iterator<StreamRecord> {
     for (let index = 0; index < this.length; index += 1) yield this.record(index);
   }

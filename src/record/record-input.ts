@@ -6,6 +6,7 @@ import { KEY_BYTES_MAX } from '../limits/limits.ts';
 /** A value: text goes in as UTF-8; `null` is a tombstone. */
 export type RecordValue = string | Uint8Array | null;
 
+/** What may be said of a record beside its value. */
 export interface AppendOptions {
   /** Key for compaction and readers; text goes in as UTF-8. None by default. */
   readonly key?: string | Uint8Array | null;
@@ -14,7 +15,12 @@ export interface AppendOptions {
 }
 
 /** A record of `appendMany`: a bare value, or one with options. */
-export type RecordInput = RecordValue | ({ readonly value: RecordValue } & AppendOptions);
+export type RecordInput =
+  | RecordValue
+  | ({
+      /** The value; `null` is a tombstone. */
+      readonly value: RecordValue;
+    } & AppendOptions);
 
 const APPEND_OPTIONS: ReadonlySet<string> = new Set(['key', 'timestamp', 'signal']);
 /** What is read may be appended as it is: it gets an offset and an epoch of its own. */

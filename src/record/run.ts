@@ -5,6 +5,7 @@
 
 /** What a run holds, counted exactly. The segment summary of a stream is the sum over its runs. */
 export interface RunSummary {
+  /** Of the stream; never reused. */
   readonly streamId: number;
   /** First offset covered, with or without a record. */
   readonly firstOffset: number;
@@ -16,8 +17,9 @@ export interface RunSummary {
   readonly userBytes: number;
   /** Stored bytes of tracking chunks and trailers. */
   readonly trackingBytes: number;
-  /** Smallest and largest record timestamp in milliseconds; 0 and 0 without records. */
+  /** Smallest record timestamp in milliseconds since the epoch; 0 without records. */
   readonly firstTimestamp: number;
+  /** Largest record timestamp; 0 without records. */
   readonly lastTimestamp: number;
   /** Highest epoch of its frames. */
   readonly epoch: number;
@@ -29,6 +31,7 @@ export interface RunPlace {
   readonly byteOffset: number;
   /** Bytes of its chunks, headers included. */
   readonly byteLength: number;
+  /** Chunks in it. */
   readonly chunks: number;
 }
 

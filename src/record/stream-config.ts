@@ -1,8 +1,11 @@
 /** What may be set per stream. */
 
+/** Codec of chunks in segments. */
 export type Compression = 'lz4' | 'none';
+/** What removes records: retention alone, or also a later record of the same key. */
 export type Cleanup = 'delete' | 'compact';
 
+/** What a stream keeps. Without either bound, everything. */
 export interface Retention {
   /** User bytes to keep at least; older runs go once the rest holds this much. Unlimited when absent. */
   readonly maxBytes?: number;
@@ -10,9 +13,11 @@ export interface Retention {
   readonly maxAge?: number;
 }
 
+/** The settings of a stream. */
 export interface StreamConfig {
   /** Codec of chunks written from now on. Default `lz4`. */
   readonly compression: Compression;
+  /** What it keeps. Default everything. */
   readonly retention: Retention;
   /** `delete`: retention alone removes records. `compact`: each key keeps its latest record. Default `delete`. */
   readonly cleanup: Cleanup;
@@ -24,7 +29,9 @@ export interface StreamConfig {
 export interface StreamDescription {
   /** Never reused, also after deletion. From 1. */
   readonly streamId: number;
+  /** Unique in the store. */
   readonly name: string;
+  /** Its settings. */
   readonly config: StreamConfig;
 }
 

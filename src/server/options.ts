@@ -2,6 +2,7 @@
 import { MillraceError } from '../errors/millrace-error.ts';
 import { GIB, MIB } from '../limits/limits.ts';
 
+/** How a store is served over HTTP. */
 export interface ServeOptions {
   /** 0 takes a free one. Default 6455. */
   readonly port?: number;

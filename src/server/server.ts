@@ -49,6 +49,7 @@ export class StoreServer implements AsyncDisposable {
     return this.#closing;
   }
 
+  /** As `close`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

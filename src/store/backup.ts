@@ -28,10 +28,13 @@ export interface BackupDescription {
   readonly createdAt: number;
   /** Of which store: 32 hexadecimal digits. */
   readonly storeId: string;
+  /** Streams that it holds. */
   readonly streams: number;
+  /** User records that it holds. */
   readonly records: number;
-  /** Segments that it consists of, and their bytes. Backups of one target share what they have in common. */
+  /** Segments that it consists of. Backups of one target share what they have in common. */
   readonly objects: number;
+  /** Size of those segments. */
   readonly bytes: number;
   /** Whether the store has a WAL. */
   readonly wal: boolean;

@@ -3,9 +3,13 @@ import type { Coordinator, FoundRun, ObjectDescription } from '../coordinator/co
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStore } from '../object/object-store.ts';
 
+/** One object, as the coordinator and the object store know it. */
 export interface DescribedObject extends ObjectDescription {
   /** Its live runs in the order of their bytes, with the names of their streams. */
-  readonly runs: readonly (FoundRun & { readonly stream: string | undefined })[];
+  readonly runs: readonly (FoundRun & {
+    /** `undefined` when the stream was deleted. */
+    readonly stream: string | undefined;
+  })[];
   /** Its size in the object store; `undefined` when it is not there. */
   readonly storedBytes: number | undefined;
 }

@@ -18,6 +18,7 @@ import { type DisklessOptions, type DisklessSettings, disklessSettings } from '.
 import { flag, invalid, optional, whole } from './option-checks.ts';
 import { TRACKING_SETTINGS_DEFAULT, type TrackingSettings } from '../stream/tracking-policy.ts';
 
+/** The ring in memory and its image on disk. */
 export interface WalOptions {
   /**
    * Slots of the ring, and WAL files. More slots ride out longer pauses of the flush. Default: what the store has, 4 in
@@ -35,6 +36,7 @@ export interface WalOptions {
   readonly maxQueuedBytes?: number;
 }
 
+/** What `open` takes. */
 export interface OpenOptions {
   /**
    * Directory of the store; made when it does not exist. Not needed where both `objects` and `coordinator` say where

@@ -12,6 +12,7 @@ import { SEGMENT_HEADER_BYTES } from '../segment/format.ts';
 import { parseSegmentHeader } from '../segment/header.ts';
 import { unfinishedBefore } from './janitor.ts';
 
+/** How orphans are looked for. */
 export interface OrphanOptions {
   /** Only report. Default false. */
   readonly dryRun?: boolean;
@@ -27,6 +28,7 @@ export interface OrphanOptions {
 export interface OrphanReport {
   /** Objects of this store that its coordinator does not know, older than `minAge`. */
   readonly orphans: number;
+  /** Their size in all. */
   readonly orphanBytes: number;
   /** How many of them are certainly gone now; none after a dry run. */
   readonly deleted: number;

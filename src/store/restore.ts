@@ -32,6 +32,7 @@ import { LANE } from './open-log.ts';
 import { RESTORE_MARK, STORE_NAMES, type StorePaths } from './paths.ts';
 import { CopyPool } from './pool.ts';
 
+/** What is restored, and where to. */
 export interface RestoreOptions extends CopyOptions {
   /** Directory of the new store: missing, empty, or left by a restore that was cut short. */
   readonly dir: string;

@@ -12,13 +12,16 @@ import type { StoreParts } from './parts.ts';
 import type { ProducerStats } from './producers/producers.ts';
 import type { TrackingStats } from './trackers.ts';
 
+/** Counters and gauges of a store, since it was opened unless said otherwise. */
 export interface StoreStats {
   /** The coordinator's counts of streams, runs and objects. */
   readonly objects: CoordinatorStats;
   /** The ring; `undefined` in a read-only store. */
   readonly ring:
     | {
+        /** Slots of the ring. */
         readonly slots: number;
+        /** Bytes of a slot. */
         readonly slotBytes: number;
         /** Slots that hold records which are in no segment yet. */
         readonly slotsInUse: number;
@@ -31,6 +34,7 @@ export interface StoreStats {
   /** What the store's own thread appended since it was opened; `undefined` in a read-only store. */
   readonly appends:
     | {
+        /** User records. */
         readonly records: number;
         /** Bytes of keys and values. */
         readonly userBytes: number;
@@ -38,6 +42,7 @@ export interface StoreStats {
         readonly latency: LatencyCounts;
       }
     | undefined;
+  /** The log; `undefined` without one, and in a read-only store. */
   readonly wal:
     | {
         /** O_DIRECT and O_DSYNC, or buffered writes followed by a sync. */
@@ -50,9 +55,11 @@ export interface StoreStats {
     | undefined;
   /** Lanes that other threads have. */
   readonly producers: readonly ProducerStats[];
+  /** Segments made of the log; `undefined` in a read-only store. */
   readonly flush: Readonly<FlushCounters> | undefined;
   /** Consumer offsets and publishers. */
   readonly tracking: TrackingStats | undefined;
+  /** Compaction in this process; `undefined` in a read-only store. */
   readonly compaction: Readonly<CompactionCounters> | undefined;
   /**
    * Requests that this process has sent to the object store, by what they were for: `read`, `housekeeping`, `flush`,

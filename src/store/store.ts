@@ -193,6 +193,7 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
     this.#parts.compaction?.pause();
   }
 
+  /** Ends `pauseCompaction`. */
   resumeCompaction(): void {
     this.#writer();
     this.#parts.compaction?.resume();
@@ -272,6 +273,7 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
     return this.#closing;
   }
 
+  /** As `close`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }

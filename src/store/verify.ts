@@ -9,6 +9,7 @@ import { verifySegment } from '../segment/verify.ts';
 export interface VerifyProblem {
   /** Object, or `manifest`. */
   readonly where: string;
+  /** What is wrong, for people. */
   readonly problem: string;
   /** What a damaged or missing object held: a part of it or all may be lost. */
   readonly held?: readonly HeldRange[];
@@ -16,19 +17,29 @@ export interface VerifyProblem {
 
 /** Offsets of a stream: [firstOffset, nextOffset). */
 export interface HeldRange {
+  /** Name of the stream. */
   readonly stream: string;
+  /** First offset of the range. */
   readonly firstOffset: number;
+  /** One past its last offset. */
   readonly nextOffset: number;
 }
 
+/** What a check of all bytes found. */
 export interface VerifyReport {
+  /** Segments that were read. */
   readonly objects: number;
+  /** Their size in all. */
   readonly bytes: number;
+  /** Chunks in them. */
   readonly chunks: number;
+  /** User records in them. */
   readonly records: number;
+  /** What is wrong; empty when the store is intact. */
   readonly problems: readonly VerifyProblem[];
 }
 
+/** How a store is verified. */
 export interface VerifyOptions {
   /** Ends the work between two objects, with `ERR_MILLRACE_ABORTED`. */
   readonly signal?: AbortSignal;

@@ -7,12 +7,15 @@ import type { ReadOptions } from './read-options.ts';
 
 /** A record whose value was parsed. `null` values are tombstones. */
 export interface JsonRecord<T> extends Omit<StreamRecord, 'value' | 'key'> {
+  /** The key as text; `null` without one. */
   readonly key: string | null;
+  /** The parsed value; `null` marks a tombstone. */
   readonly value: T | null;
 }
 
 /** One record of `appendMany`. */
 export interface JsonInput<T> extends AppendOptions {
+  /** What is written as JSON; it must not be `undefined`. */
   readonly value: T;
 }
 

@@ -13,6 +13,7 @@ import type { PublisherTag, WritableStreamState } from './frame-appender.ts';
 import type { Lane } from './lane.ts';
 import type { StreamReferences } from './stream-references.ts';
 
+/** What became of a published record. */
 export interface Published {
   /** Offset of the record; of a duplicate only when it is the publisher's latest record, otherwise `undefined`. */
   readonly offset: number | undefined;
@@ -21,7 +22,12 @@ export interface Published {
 }
 
 /** A record of `appendMany`, under its publishing id. */
-export type PublishedInput = { readonly publishingId: number; readonly value: RecordValue } & AppendOptions;
+export type PublishedInput = {
+  /** From 0, rising from record to record; gaps are allowed. */
+  readonly publishingId: number;
+  /** The value; `null` is a tombstone. */
+  readonly value: RecordValue;
+} & AppendOptions;
 
 /** What a publisher works on; asked for at each call, so that a closed store answers with its own error. */
 export interface PublisherHost {
@@ -36,7 +42,12 @@ interface Claim {
   readonly offset: Promise<number>;
 }
 
+/**
+ * A deduplicating producer, by `stream.publisher(reference)`: of a publishing id that is not above its last one nothing
+ * is appended, also after a restart.
+ */
 export class Publisher {
+  /** The name that its ids are stored under. */
   readonly reference: string;
   readonly #host: PublisherHost;
   readonly #tag: PublisherTag;

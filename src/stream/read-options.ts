@@ -13,10 +13,17 @@ export type ReadFrom =
   /** At this offset. */
   | number
   /** At the first record with this timestamp or a later one, in offset order. */
-  | { readonly timestamp: number }
+  | {
+      /** Milliseconds since the epoch. */
+      readonly timestamp: number;
+    }
   /** Behind the offset stored for this reference; at the oldest record when there is none. */
-  | { readonly reference: string };
+  | {
+      /** The name that the offset was stored under. */
+      readonly reference: string;
+    };
 
+/** How a stream is read. */
 export interface ReadOptions {
   /** Default `first`. */
   readonly from?: ReadFrom;

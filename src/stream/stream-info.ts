@@ -8,8 +8,11 @@ import type { SegmentAccess } from './segment-access.ts';
 const ONE_RUN = { maxRuns: 1, maxBytes: 1 };
 const RUNS_AT_ONCE = { maxRuns: 256, maxBytes: Infinity };
 
+/** What a stream holds, at the moment of the call. */
 export interface StreamInfo {
+  /** Name of the stream. */
   readonly name: string;
+  /** Its settings. */
   readonly config: StreamConfig;
   /** Offset of the oldest record that can be read. */
   readonly firstOffset: number;
@@ -31,8 +34,9 @@ export interface StreamInfo {
   readonly segments: number;
   /** Runs of consecutive chunks in them. */
   readonly runs: number;
-  /** Smallest and largest timestamp in segments; `undefined` without records there. */
+  /** Smallest timestamp in segments; `undefined` without records there. */
   readonly firstTimestamp: number | undefined;
+  /** Largest timestamp in segments; `undefined` without records there. */
   readonly lastTimestamp: number | undefined;
   /** How often the stream was truncated: its records from then on carry this epoch. */
   readonly epoch: number;

@@ -63,7 +63,9 @@ export interface StreamContext extends BatchSource, InfoSource {
 
 /** A consumer that has stored an offset. */
 export interface ConsumerOffset {
+  /** The name that it stores its offset under. */
   readonly reference: string;
+  /** The last record that it is done with. */
   readonly offset: number;
   /** Durable records behind the offset. */
   readonly lag: number;
@@ -76,6 +78,11 @@ const WRITABLE_HIGH_WATER = 4_096;
 
 const APPEND_MANY_OPTIONS: ReadonlySet<string> = new Set(['signal']);
 
+/**
+ * A stream of an open store, by `store.stream(name)`: one handle for all who ask. Methods that write reject with
+ * `ERR_MILLRACE_READ_ONLY` in a read-only store; all reject with `ERR_MILLRACE_CLOSED` once the store is closed, and
+ * with `ERR_MILLRACE_STREAM_NOT_FOUND` once the stream is deleted.
+ */
 export class Stream {
   #description: StreamDescription;
   readonly #state: WritableStreamState;
@@ -100,10 +107,12 @@ export class Stream {
     this.#references = references;
   }
 
+  /** Its name, unique in the store. */
   get name(): string {
     return this.#description.name;
   }
 
+  /** Its settings now. */
   get config(): StreamConfig {
     return this.#description.config;
   }

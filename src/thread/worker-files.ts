@@ -2,7 +2,9 @@
  * Where the worker entries lie. The only place that knows; programs that are bundled say it with `setWorkerFiles`.
  */
 export interface WorkerFiles {
+  /** Entry of the thread that writes the log. */
   readonly wal: URL;
+  /** Entry of the threads that flush and compact. */
   readonly pool: URL;
   /** Threads of `millrace load`. */
   readonly load: URL;

@@ -52,16 +52,23 @@ export interface RecoveredFrame {
   readonly at: number;
 }
 
+/** What opening found in a log. */
 export interface RecoveryReport {
+  /** Lane whose log it was; 0 is that of the store itself. */
   readonly lane: number;
+  /** Blocks that were read. */
   readonly blocks: number;
+  /** Frames in them. */
   readonly frames: number;
+  /** User records in them that no segment held. */
   readonly records: number;
   /** Label of the row in the decision table that ended the log. */
   readonly endedBy: string;
   /** What a salvage skipped. */
   readonly damages: readonly Damage[];
+  /** Offsets of acknowledged records that a salvage had to give up. */
   readonly lost: readonly LostRange[];
+  /** Truncations that a salvage had to give up. */
   readonly lostTruncations: readonly LostTruncation[];
 }
 

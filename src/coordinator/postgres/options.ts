@@ -4,6 +4,7 @@ import { MillraceError } from '../../errors/millrace-error.ts';
 import { checkOptionNames } from '../../errors/option-names.ts';
 import { SCHEMA_DEFAULT, SCHEMA_PATTERN } from './tables.ts';
 
+/** Which database, and how it is reached. */
 export interface PostgresOptions {
   /** `postgresql://user:password@host:port/database`. Single options below win over its parts. */
   readonly connectionString?: string;

@@ -6,12 +6,17 @@ import { GIB, MIB, OBJECT_BYTES_MAX } from '../../limits/limits.ts';
 import { KEY_CHARACTERS_MAX } from '../object-key.ts';
 import type { WriterMemory } from '../object-store.ts';
 
+/** Long-lived keys of an account, or temporary ones with a token. */
 export interface S3Credentials {
+  /** The name of the key. */
   readonly accessKeyId: string;
+  /** Its secret. */
   readonly secretAccessKey: string;
+  /** Of temporary credentials. Default none. */
   readonly sessionToken?: string;
 }
 
+/** Which bucket, and how it is reached. */
 export interface S3Options {
   /** The bucket; it must exist. The credentials need read, write, delete and list permission. */
   readonly bucket: string;

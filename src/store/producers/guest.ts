@@ -112,6 +112,7 @@ export class Producer {
     return this.#closing;
   }
 
+  /** As `close`. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
   }
@@ -211,6 +212,7 @@ interface ProducerStreamHost {
 
 /** A stream that takes appends of this thread only. It is read from the store's thread. */
 export class ProducerStream {
+  /** Its name. */
   readonly name: string;
   /** @internal */
   readonly state: WritableStreamState;

@@ -5,6 +5,7 @@ import type { RingGeometry } from '../../ring/geometry.ts';
 import type { LaneIdentity, LaneStart } from '../../ring/producer.ts';
 import type { StreamOptions } from '../../stream/stream-options.ts';
 
+/** The ring of a producer. */
 export interface ProducerOptions {
   /** Slots of the producer's ring. Default: as the store's. */
   readonly slots?: number;
