@@ -77,7 +77,7 @@ function comparisonSection(variants: readonly VariantResult[]): string[] {
         parts: parts.map((part, index) => ({ value: dollars[part], kind: `part-${index}` })),
         text: (1_000 * parts.reduce((sum, part) => sum + dollars[part], 0)).toFixed(2),
       })),
-      parts.map((part) => PART_NAMES[part]),
+      { partNames: parts.map((part) => PART_NAMES[part]) },
     );
   return [
     '<h2>Dollars for 1,000 GiB written</h2>',

@@ -25,8 +25,9 @@ export interface ServerStart {
 }
 
 export class Server {
+  /** Resolves when it has ended, for whatever reason. */
+  readonly exited: Promise<void>;
   readonly #child: ChildProcess;
-  readonly #exited: Promise<void>;
   readonly #log: string;
   #ended = false;
 
@@ -38,7 +39,7 @@ export class Server {
     closeSync(log);
     const { pid } = this.#child;
     if (pid !== undefined) appendFileSync(join(dir, NOTE), `${pid} ${startTime(pid) ?? 0}\n`);
-    this.#exited = new Promise((resolve) => {
+    this.exited = new Promise((resolve) => {
       const end = (): void => {
         this.#ended = true;
         resolve();
@@ -79,7 +80,7 @@ export class Server {
     if (!this.#ended) this.#child.kill('SIGTERM');
     const patience = new AbortController();
     await Promise.race([
-      this.#exited,
+      this.exited,
       sleep(STOP_TIMEOUT, undefined, { signal: patience.signal }).catch(() => undefined),
     ]);
     patience.abort();
@@ -89,7 +90,7 @@ export class Server {
   /** As a crash of its process would end it. */
   async kill(): Promise<void> {
     if (!this.#ended) this.#child.kill('SIGKILL');
-    await this.#exited;
+    await this.exited;
   }
 }
 
