@@ -1,5 +1,5 @@
 /** Figures of benchmarks as text. */
-import { scaled, significant } from '../src/report/format.ts';
+import { scaled, short, shortScaled, significant } from '../src/report/format.ts';
 import type { Spread } from './statistics.ts';
 import type { Subject, Unit } from './workload.ts';
 
@@ -7,25 +7,36 @@ const MEBIBYTE = 1_024 * 1_024;
 
 /** `1.23M/s`, `456 MB/s`, `0.12 ms`. */
 export function formatValue(value: number, unit: Unit): string {
+  return formatWith(value, unit, significant, scaled);
+}
+
+/** As `formatValue`, for a mark of an axis: without zeros that say nothing. */
+export function formatTick(value: number, unit: Unit): string {
+  return formatWith(value, unit, short, shortScaled);
+}
+
+type Formatter = (value: number) => string;
+
+function formatWith(value: number, unit: Unit, plain: Formatter, large: Formatter): string {
   switch (unit) {
     case 'records/s':
     case 'operations/s':
-      return `${scaled(value)}/s`;
+      return `${large(value)}/s`;
     case 'bytes/s':
-      return `${significant(value / 1e6)} MB/s`;
+      return `${plain(value / 1e6)} MB/s`;
     case 'bytes':
-      return `${significant(value / MEBIBYTE)} MiB`;
+      return `${plain(value / MEBIBYTE)} MiB`;
     case 'records':
     case 'operations':
       return value.toLocaleString('en-US');
     case 'share':
-      return significant(value);
+      return plain(value);
     case 'seconds':
-      return `${significant(value)} s`;
+      return `${plain(value)} s`;
     case 'ms':
     case 'us':
     case 'ns':
-      return `${significant(value)} ${unit}`;
+      return `${plain(value)} ${unit}`;
   }
 }
 

@@ -37,7 +37,8 @@ export function loadRow({ scenario, result }: ScenarioResult): string[] {
   ];
 }
 
-export function indexPage(results: readonly ScenarioResult[]): string {
+/** `command` made the pages; `quick` says that it was a run whose figures say nothing. */
+export function indexPage(results: readonly ScenarioResult[], command: string, quick: boolean): string {
   const rows = results.map((row) => {
     const [name = '', ...figures] = loadRow(row);
     return [{ html: `<a href="${escape(name)}.html">${escape(name)}</a>: ${escape(row.scenario.what)}` }, ...figures];
@@ -46,7 +47,9 @@ export function indexPage(results: readonly ScenarioResult[]): string {
   return htmlPage('millrace under load', [
     '<p>Records are sent at a set rate, whatever becomes of the earlier ones, and each counts from when it was due.',
     'Each test has a page with its plots.</p>',
+    quick ? '<p class="missed">A quick run: it shows that the tests work, and its figures say nothing.</p>' : '',
     htmlTable(ROW_HEADING, rows),
     machine === undefined ? '' : `<h2>Machine</h2><pre>${escape(machineText(machine).trimEnd())}</pre>`,
+    `<p>To repeat it: <code>${escape(command)}</code>, in a checkout of the same version.</p>`,
   ]);
 }

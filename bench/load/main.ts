@@ -34,8 +34,14 @@ try {
     },
   });
   if (values.help) process.stdout.write(HELP);
-  else
-    await runAll(chosen(values.only, values.quick), workingDirectory(values.dir), makeDirectory(resolve(values.out)));
+  else {
+    const out = makeDirectory(resolve(values.out));
+    const results = await runAll(chosen(values.only, values.quick), workingDirectory(values.dir), out);
+    const index = join(out, 'index.html');
+    const command = ['npm run bench:load --', ...process.argv.slice(2)].join(' ');
+    writeFileSync(index, indexPage(results, command, values.quick));
+    process.stdout.write(`${table(ROW_HEADING, results.map(loadRow))}${index}\n`);
+  }
 } catch (error) {
   process.stderr.write(`npm run bench:load: ${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = EXIT_USAGE;
@@ -48,7 +54,7 @@ function chosen(only: string, isQuick: boolean): Scenario[] {
   return isQuick ? scenarios.map(quick) : scenarios;
 }
 
-async function runAll(scenarios: readonly Scenario[], parent: string, out: string): Promise<void> {
+async function runAll(scenarios: readonly Scenario[], parent: string, out: string): Promise<ScenarioResult[]> {
   const dir = mkdtempSync(join(makeDirectory(parent), 'millrace-load-'));
   const results: ScenarioResult[] = [];
   try {
@@ -64,9 +70,7 @@ async function runAll(scenarios: readonly Scenario[], parent: string, out: strin
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }
-  const index = join(out, 'index.html');
-  writeFileSync(index, indexPage(results));
-  process.stdout.write(`${table(ROW_HEADING, results.map(loadRow))}${index}\n`);
+  return results;
 }
 
 async function runScenario(scenario: Scenario, store: string, report: string): Promise<LoadResult> {

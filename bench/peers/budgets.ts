@@ -1,8 +1,8 @@
 /** What millrace has to reach beside the best engine that makes the same promise. */
 import { formatValue } from '../format.ts';
 import { spreadOf } from '../statistics.ts';
-import type { Unit } from '../workload.ts';
-import type { PeerResults, PeerWorkloadResult } from './results.ts';
+import type { Figure, Unit } from '../workload.ts';
+import type { PeerResults, PeerRow } from './results.ts';
 
 interface Budget {
   readonly workload: string;
@@ -42,12 +42,13 @@ const BUDGETS: readonly Budget[] = [
   },
 ];
 
-/** One for each budget whose workload was run. */
+/** One for each budget whose figure was asked for. */
 export function judgeBudgets({ peers, workloads }: PeerResults): JudgedBudget[] {
   const rivals = new Set(peers.filter(({ name, durable }) => durable && !isOwn(name)).map(({ name }) => name));
   return BUDGETS.flatMap((budget) => {
     const workload = workloads.find(({ name }) => name === budget.workload);
-    return workload === undefined ? [] : [judge(budget, workload, rivals)];
+    const figure = workload?.figures.find(({ name }) => name === budget.figure);
+    return workload === undefined || figure === undefined ? [] : [judge(budget, figure, workload.rows, rivals)];
   });
 }
 
@@ -62,8 +63,8 @@ export function judgedValue({ subject, millrace, best }: JudgedBudget): number |
   return millrace === undefined || best === undefined ? undefined : millrace / best.value;
 }
 
-/** Cells of a table: budget, millrace, the best durable engine, their ratio, verdict. */
-export const BUDGET_HEADING: readonly string[] = ['budget', 'millrace', 'best durable engine', 'ratio', 'verdict'];
+/** Of `budgetCells`. */
+export const BUDGET_HEADING: readonly string[] = ['budget', 'verdict', 'millrace', 'best durable engine', 'ratio'];
 
 export function budgetCells(budget: JudgedBudget): string[] {
   const { workload, figure, subject, bound, limit, unit, millrace, best, verdict } = budget;
@@ -71,16 +72,20 @@ export function budgetCells(budget: JudgedBudget): string[] {
   const wanted = subject === 'value' ? formatValue(limit, unit) : `${limit} x the best`;
   return [
     `${workload} ${figure} ${sign} ${wanted}`,
+    verdict,
     millrace === undefined ? '-' : formatValue(millrace, unit),
     best === undefined ? '-' : `${best.peer} ${formatValue(best.value, unit)}`,
     millrace === undefined || best === undefined ? '-' : `${(millrace / best.value).toFixed(2)}x`,
-    verdict,
   ];
 }
 
-function judge(budget: Budget, workload: PeerWorkloadResult, rivals: ReadonlySet<string>): JudgedBudget {
-  const { unit, better } = workload.figures.find(({ name }) => name === budget.figure)!;
-  const medians = workload.rows.flatMap(({ peer, samples }) => {
+function judge(
+  budget: Budget,
+  { unit, better }: Figure,
+  rows: readonly PeerRow[],
+  rivals: ReadonlySet<string>,
+): JudgedBudget {
+  const medians = rows.flatMap(({ peer, samples }) => {
     const taken = samples[budget.figure] ?? [];
     return taken.length === 0 ? [] : [{ peer, value: spreadOf(taken).median }];
   });

@@ -53,7 +53,8 @@ export const BAR_STYLE = `
 .bars .range { position: absolute; top: calc(50% - 1px); height: 2px; background: var(--ink); }
 .bars .mark { position: absolute; top: -3px; bottom: -3px; border-left: 2px dotted var(--missed); }
 .bars .axis .track { border-top: 1px solid var(--line); color: var(--soft); font-size: 0.75rem; }
-.bars .tick { position: absolute; padding-top: 4px; transform: translateX(-50%); white-space: nowrap; }
+.bars .tick { position: absolute; padding-top: 4px; transform: translateX(-50%); font-style: normal;
+  white-space: nowrap; }
 .bars .tick::before { content: ''; position: absolute; top: 0; left: 50%; height: 4px;
   border-left: 1px solid var(--line); }
 .bars .tick:first-child { transform: none; } .bars .tick:first-child::before { left: 0; }

@@ -1,5 +1,5 @@
 /** The part of the report on millrace beside other engines. */
-import { formatSpread, formatValue } from '../format.ts';
+import { formatSpread, formatTick, formatValue } from '../format.ts';
 import { isOwn } from '../peers/budgets.ts';
 import type { PeerDescription, PeerResults, PeerRow, PeerWorkloadResult } from '../peers/results.ts';
 import { spreadOf } from '../statistics.ts';
@@ -15,11 +15,11 @@ export function peerSection({ peers, absent, workloads }: PeerResults): string {
   const known = new Map(peers.map((peer) => [peer.name, peer]));
   return [
     '<h2 id="peers">Beside other engines</h2>',
-    '<p>The same records, windows and machine; each run in a process of its own, in interleaved rounds. Bars are medians,',
-    'thin lines the range over the rounds. An engine that is marked with * acknowledges what is not on disk yet: its',
-    'figures are those of a weaker promise, it has one round, and it is never the best that millrace is judged by. The',
-    'floor keeps no format, checksum or index: it copies the records into a file and syncs. Of servers, client and server',
-    'count together.</p>',
+    '<p>The same records, windows and machine; each run in a process of its own, in interleaved rounds. Bars are',
+    'medians, thin lines the range over the rounds. An engine that is marked with * acknowledges what is not on',
+    'disk yet: its figures are those of a weaker promise, it has one round, and it is never the best that millrace',
+    'is judged by. The floor keeps no format, checksum or index: it copies the records into a file and syncs. Of',
+    'servers, client and server count together.</p>',
     guaranteeTable(peers),
     ...absent.map(({ name, reason }) => `<p class="note">Without ${escape(name)}: ${escape(reason)}.</p>`),
     overview(workloads, peers),
@@ -68,8 +68,8 @@ function overview(workloads: readonly PeerWorkloadResult[], peers: readonly Peer
   ]);
   return [
     '<h3>Records ingested a second</h3>',
-    '<p>Medians; <strong>bold</strong>: the best durable engine beside millrace. The names say record size and records in',
-    'flight.</p>',
+    '<p>Medians; <strong>bold</strong>: the best durable engine beside millrace. The names say record size and records',
+    'in flight.</p>',
     htmlTable(['engine', ...ingests.map(({ name }) => name.replace('ingest-', ''))], rows),
   ].join('\n');
 }
@@ -137,10 +137,14 @@ function chart(
       text: value + ratio,
     };
   });
-  const ratios = base === undefined || measured.length === 1 ? '' : `; behind the dot: times ${base.peer}`;
+  const ratios = base === undefined || measured.length === 1 ? '' : `; ratios are to ${theName(base.peer)}`;
   const note = `<span class="note">${escape(`${better} is better${ratios}`)}</span>`;
-  const axis = (value: number): string => formatValue(value, unit);
+  const axis = (value: number): string => formatTick(value, unit);
   return `<h4>${escape(name)} ${note}</h4>\n${barChart(`${workload.name}: ${name}`, bars, { axis })}`;
+}
+
+function theName(peer: string): string {
+  return peer === 'floor' ? 'the floor' : peer;
 }
 
 function ratioText(ratio: number): string {

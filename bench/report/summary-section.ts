@@ -11,12 +11,23 @@ type Run = Results | PeerResults;
 export function summarySection(bench: Results | undefined, peers: PeerResults | undefined): string {
   const quick = [bench, peers].some((run) => run?.quick === true);
   return [
-    '<p>millrace is an embedded stream storage engine for Node.js. Here it stands beside other engines that keep records,',
-    'and beside the floor: what the disk and a copy of the same records cost on the same machine.</p>',
+    '<p>millrace is an embedded stream storage engine for Node.js. Here it stands beside other engines that keep',
+    'records, and beside the floor: what the disk and a copy of the same records cost on the same machine.</p>',
+    contents(bench, peers),
     quick ? '<p class="missed">A quick run: it shows that the suite works, and its figures say nothing.</p>' : '',
     ...(peers === undefined ? [] : budgetSection(peers)),
     ...(bench === undefined ? [] : [targetText(bench)]),
   ].join('\n');
+}
+
+function contents(bench: Results | undefined, peers: PeerResults | undefined): string {
+  const links = [
+    ...(peers === undefined ? [] : [['budgets', 'Budgets']]),
+    ['machine', 'The machine, and how to repeat it'],
+    ...(peers === undefined ? [] : [['peers', 'Beside other engines']]),
+    ...(bench === undefined ? [] : [['floor', 'Beside the floor']]),
+  ].map(([id = '', name = '']) => `<a href="#${id}">${escape(name)}</a>`);
+  return `<nav><p>${links.join(' · ')}</p></nav>`;
 }
 
 /** What a figure depends on, and how to get it again. */
@@ -26,7 +37,7 @@ export function factsSection(runs: readonly Run[]): string {
     '<h2 id="machine">The machine, and how to repeat it</h2>',
     ...[...machines.values()].map(machineBlock),
     '<p>In a checkout of the same version, on a machine with nothing else to do:</p>',
-    `<pre>${runs.map((run) => escape(`${run.command.trim()}   # started ${startText(run)}`)).join('\n')}</pre>`,
+    `<pre>${runs.map((run) => escape(`# started ${startText(run)}\n${run.command}`)).join('\n')}</pre>`,
     '<p>A figure without its machine means nothing, and figures of two machines are not comparable; their ratios are,',
     'roughly.</p>',
   ].join('\n');
@@ -52,13 +63,13 @@ function budgetSection(peers: PeerResults): string[] {
   return [
     `<dl class="cards">${cards.join('')}</dl>`,
     '<h2 id="budgets">Budgets beside the best engine with the same promise</h2>',
-    `<p>${met} of ${budgets.length} met, judged by medians. Only engines whose acknowledgement means that the record is on`,
-    'disk can be the best. millrace has a promise for each record.</p>',
+    `<p>${met} of ${budgets.length} met, judged by medians. Only engines whose acknowledgement means that the record`,
+    'is on disk can be the best. millrace has a promise for each record.</p>',
     htmlTable(
       BUDGET_HEADING,
       budgets.map((budget): Cell[] => {
-        const cells = budgetCells(budget);
-        return [...cells.slice(0, -1), verdictCell(budget.verdict)];
+        const [name = '', , ...figures] = budgetCells(budget);
+        return [{ html: `<span class="prose">${escape(name)}</span>` }, verdictCell(budget.verdict), ...figures];
       }),
     ),
   ];

@@ -1,5 +1,5 @@
 /** The report of a simulation as a page. */
-import { scaled } from '../../src/report/format.ts';
+import { shortScaled } from '../../src/report/format.ts';
 import { escape, htmlTable } from '../../src/report/html.ts';
 import { linePlot } from '../../src/report/line-plot.ts';
 import { htmlPage } from '../../src/report/page.ts';
@@ -46,7 +46,7 @@ function defaultsSection(defaults: VariantResult, { workload }: SimResult): stri
       title: 'Objects by number of merges',
       note: 'over days',
       x: days,
-      yText: scaled,
+      yText: shortScaled,
       lines: generations.map((name, index) => ({
         name,
         values: samples.map((sample) => sample.generations[index]! * scale),
@@ -56,7 +56,7 @@ function defaultsSection(defaults: VariantResult, { workload }: SimResult): stri
       title: 'GiB in objects',
       note: 'over days',
       x: days,
-      yText: scaled,
+      yText: shortScaled,
       lines: [
         { name: 'stored', values: samples.map((sample) => gibibytes(sample.committedBytes + sample.deletingBytes)) },
         { name: 'live', values: samples.map((sample) => gibibytes(sample.liveBytes)) },

@@ -13,9 +13,12 @@ export function significant(value: number): string {
 
 /** As `significant`, without zeros that say nothing: `2`, not `2.00`. */
 export function short(value: number): string {
-  return significant(value)
-    .replace(/(\.\d*?)0+$/, '$1')
-    .replace(/\.$/, '');
+  return withoutZeros(significant(value));
+}
+
+/** As `scaled`, without zeros that say nothing: `2k`, not `2.00k`. */
+export function shortScaled(value: number): string {
+  return withoutZeros(scaled(value));
 }
 
 /** `1234567` as `1.23M`. */
@@ -27,4 +30,9 @@ export function scaled(value: number): string {
     step += 1;
   }
   return `${significant(rest)}${SUFFIXES[step] ?? ''}`;
+}
+
+/** Before a suffix, if there is one. */
+function withoutZeros(text: string): string {
+  return text.replace(/(\.\d*?)0+(\D?)$/, '$1$2').replace(/\.(\D?)$/, '$1');
 }

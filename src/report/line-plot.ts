@@ -46,7 +46,9 @@ export function linePlot(plot: LinePlot): string {
   const { title, note, lines, limit, scale, yText = short } = plot;
   const picked = thinned(plot);
   const values = picked.lines.flatMap((line) => line.values).filter((value) => value !== undefined);
-  const most = Math.max(...values, limit?.value ?? 0, Number.EPSILON) * HEADROOM;
+  const highest = Math.max(...values, limit?.value ?? 0);
+  // Zeros alone tell no scale.
+  const most = (highest > 0 ? highest : 1) * HEADROOM;
   const positive = values.filter((value) => value > 0);
   const yScale = scale === 'log' ? logScale(Math.min(...positive, most), most) : linearScale(0, most);
   const y = (value: number): string => (HEIGHT - BOTTOM - yScale.share(value) * (HEIGHT - BOTTOM - TOP)).toFixed(1);
@@ -87,8 +89,9 @@ interface Places {
 }
 
 function placesOf({ xText = short, xScale }: LinePlot, places: readonly number[]): Places {
-  const scale =
-    xScale ?? linearScale(Math.min(0, ...places.slice(0, 1)), Math.max(...places.slice(-1), Number.EPSILON));
+  const from = Math.min(0, places[0] ?? 0);
+  const last = places.at(-1) ?? 0;
+  const scale = xScale ?? linearScale(from, last > from ? last : from + 1);
   const at = (value: number): number => LEFT + scale.share(value) * (WIDTH - LEFT - RIGHT);
   const labels = scale.ticks.map((tick) => {
     const anchor = scale.share(tick) < 0.05 ? 'start' : scale.share(tick) > 0.9 ? 'end' : 'middle';

@@ -27,6 +27,9 @@ th, td { padding: 0.25rem 0.6rem; border-bottom: 1px solid var(--line); text-ali
 th { text-align: left; font-weight: 500; }
 thead th, .note { color: var(--soft); }
 td:has(> .prose) { white-space: normal; text-align: left; min-width: 14rem; }
+th:has(> .prose) { white-space: normal; min-width: 9rem; }
+table:not(:has(td > .prose)) thead th + th { text-align: right; }
+a { color: var(--c0); }
 .met { color: var(--met); } .missed { color: var(--missed); font-weight: 600; }
 summary { cursor: pointer; color: var(--soft); }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 0.5rem 1.5rem; }

@@ -18,7 +18,7 @@ const peers: PeerResults = {
   ],
   workloads: [
     {
-      name: 'ingest',
+      name: 'ingest-1k-4096',
       what: 'records',
       figures: [{ name: 'rate', unit: 'records/s', better: 'higher' }],
       rows: [
@@ -44,7 +44,7 @@ suite('the report', () => {
   const page = reportPage({ bench: resultsOf([], { workloads: [{ ...workload!, series }] }), peers });
 
   test('needs nothing from anywhere else', () => {
-    assert.doesNotMatch(page, /(src|href)=|@import|url\(/);
+    assert.doesNotMatch(page, /(src|href)=(?!"#)|@import|url\(/);
   });
 
   test('shows bars with their targets, the curve of memory, verdicts and how to repeat it', () => {
@@ -60,6 +60,19 @@ suite('the report', () => {
     assert.match(page, /swift \*/);
     assert.match(page, /it &lt;crashed&gt;/);
     assert.doesNotMatch(page, /<crashed>/);
+  });
+
+  test('says beside each number what an acknowledgement means, and who is not there', () => {
+    assert.match(page, /millrace <small>on disk<\/small>/);
+    assert.match(page, /remote-server is not installed/);
+    assert.match(page, /Budgets beside the best engine/);
+    assert.match(page, />not measured</);
+  });
+
+  test('leads to its parts', () => {
+    const targets = [...page.matchAll(/href="#(\w+)"/g)].map(([, target]) => target!);
+    assert.ok(targets.length >= 4);
+    for (const target of targets) assert.match(page, new RegExp(`id="${target}"`));
   });
 
   test('is made of either part alone', () => {

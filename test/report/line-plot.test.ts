@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
-import { scaled, short } from '../../src/report/format.ts';
+import { scaled, short, shortScaled } from '../../src/report/format.ts';
 import { linePlot } from '../../src/report/line-plot.ts';
 import { linearScale, logScale, percentileScale, type Scale } from '../../src/report/scale.ts';
 
@@ -76,7 +76,7 @@ suite('line plots', () => {
           x: values.map((_, index) => index),
           lines: [{ name: 'l', values }],
         });
-        assert.doesNotMatch(plot, /NaN|Infinity|undefined/);
+        assert.doesNotMatch(plot, /NaN|Infinity|undefined|e-\d/);
       }
     }
   });
@@ -84,5 +84,6 @@ suite('line plots', () => {
   test('figures lose zeros that say nothing', () => {
     assert.deepEqual([0, 2, 0.5, 12.34, 1_000, 100].map(short), ['0', '2', '0.5', '12.3', '1,000', '100']);
     assert.deepEqual([950, 1_000, 1.5e6].map(scaled), ['950', '1.00k', '1.50M']);
+    assert.deepEqual([0, 950, 1_000, 1.5e6, 2e7].map(shortScaled), ['0', '950', '1k', '1.5M', '20M']);
   });
 });

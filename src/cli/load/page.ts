@@ -1,5 +1,5 @@
 /** The report of a load test: one HTML file with its plots. */
-import { scaled, short, significant } from '../../report/format.ts';
+import { scaled, short, shortScaled, significant } from '../../report/format.ts';
 import { escape, htmlTable } from '../../report/html.ts';
 import { linePlot, type LinePlot } from '../../report/line-plot.ts';
 import { htmlPage } from '../../report/page.ts';
@@ -142,7 +142,7 @@ function resourcePlots(result: LoadResult): string[] {
   return [
     overTime(result, {
       title: 'Records a second',
-      yText: scaled,
+      yText: shortScaled,
       lines: [
         { name: 'due', values: valuesOf(result, ({ dueRate }) => dueRate) },
         { name: 'acknowledged', values: valuesOf(result, ({ acknowledgedRate }) => acknowledgedRate) },
@@ -169,7 +169,7 @@ function resourcePlots(result: LoadResult): string[] {
     overTime(result, {
       title: 'Records in flight',
       note: 'sent and not acknowledged',
-      yText: scaled,
+      yText: shortScaled,
       lines: [{ name: 'in flight', values: valuesOf(result, ({ inFlight }) => inFlight) }],
     }),
     overTime(result, {

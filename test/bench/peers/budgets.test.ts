@@ -62,7 +62,7 @@ suite('budgets beside other engines', () => {
       { absent: [{ name: 'remote', reason: 'remote-server is not installed' }] },
     );
     const text = peerResultsText(results);
-    assert.match(text, /ingest-1k-4096 rate >= 3 x the best +310\/s +fast 100\/s +3\.10x +met/);
+    assert.match(text, /ingest-1k-4096 rate >= 3 x the best +met +310\/s +fast 100\/s +3\.10x/);
     assert.match(text, /1 of 2 budgets met/);
     assert.match(text, /without remote: remote-server is not installed/);
   });
@@ -74,6 +74,6 @@ suite('budgets beside other engines', () => {
     );
     const judged = judgeBudgets(everything);
     assert.equal(judged.length, 9);
-    for (const budget of judged) assert.equal(budgetCells(budget).at(-1), 'not measured');
+    for (const budget of judged) assert.equal(budgetCells(budget)[1], 'not measured');
   });
 });
