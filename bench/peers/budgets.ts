@@ -58,7 +58,7 @@ export function isOwn(peer: string): boolean {
 }
 
 /** What the budget is about; `undefined` where something was not measured. */
-export function judgedValue({ subject, millrace, best }: JudgedBudget): number | undefined {
+function judgedValue({ subject, millrace, best }: JudgedBudget): number | undefined {
   if (subject === 'value') return millrace;
   return millrace === undefined || best === undefined ? undefined : millrace / best.value;
 }
