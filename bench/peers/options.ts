@@ -13,6 +13,8 @@ export interface PeerBenchOptions {
   readonly rounds: number;
   /** Of each ingest. */
   readonly seconds: number;
+  /** No round begins that would end later. */
+  readonly minutes: number;
   readonly dir: string;
   readonly ballastBytes: number;
   readonly help: boolean;
@@ -26,7 +28,8 @@ rounds that interleave them, each run in a process of its own.
   --quick           tiny sizes: shows that the suite works; its figures say nothing
   --rounds <n>      rounds (default 3, quick 1); engines that acknowledge what is not on disk have one
   --seconds <n>     seconds of each ingest, at most; a load of what is read takes at most four times that
-                    (default 1.5, quick 0.15)
+                    (default 1, quick 0.15)
+  --minutes <n>     begin no round that would probably end later than that (default 25); the first is always run
   --only <names>    workloads whose name contains one of these, separated by commas
   --peers <names>   engines whose name contains one of these
   --ballast <size>  fill at most so much free memory before each run (default 64GB, quick 0)
@@ -36,8 +39,9 @@ rounds that interleave them, each run in a process of its own.
 
 const ROUNDS_DEFAULT = 3;
 const ROUNDS_QUICK = 1;
-const SECONDS_DEFAULT = 1.5;
+const SECONDS_DEFAULT = 1;
 const SECONDS_QUICK = 0.15;
+const MINUTES_DEFAULT = 25;
 const BALLAST_DEFAULT = 64 * GIB;
 
 /** Throws an error that says what is wrong. */
@@ -48,6 +52,7 @@ export function parsePeerOptions(args: readonly string[]): PeerBenchOptions {
       quick: { type: 'boolean', default: false },
       rounds: { type: 'string' },
       seconds: { type: 'string' },
+      minutes: { type: 'string' },
       only: { type: 'string', multiple: true, default: [] },
       peers: { type: 'string', multiple: true, default: [] },
       ballast: { type: 'string' },
@@ -63,17 +68,18 @@ export function parsePeerOptions(args: readonly string[]): PeerBenchOptions {
     only: split(values.only),
     peers: split(values.peers),
     rounds: values.rounds === undefined ? (quick ? ROUNDS_QUICK : ROUNDS_DEFAULT) : parseCount('rounds', values.rounds),
-    seconds: parseSeconds(values.seconds, quick ? SECONDS_QUICK : SECONDS_DEFAULT),
+    seconds: parsePositive('seconds', values.seconds, quick ? SECONDS_QUICK : SECONDS_DEFAULT),
+    minutes: parsePositive('minutes', values.minutes, MINUTES_DEFAULT),
     dir: workingDirectory(values.dir),
     ballastBytes: parseSize('ballast', values.ballast, quick ? 0 : BALLAST_DEFAULT),
     help: values.help,
   };
 }
 
-function parseSeconds(text: string | undefined, fallback: number): number {
-  const seconds = text === undefined ? fallback : Number(text);
-  if (Number.isFinite(seconds) && seconds > 0) return seconds;
-  throw new Error(`--seconds takes a number above 0, not ${JSON.stringify(text)}`);
+function parsePositive(name: string, text: string | undefined, fallback: number): number {
+  const value = text === undefined ? fallback : Number(text);
+  if (Number.isFinite(value) && value > 0) return value;
+  throw new Error(`--${name} takes a number above 0, not ${JSON.stringify(text)}`);
 }
 
 function split(names: readonly string[]): string[] {

@@ -21,7 +21,6 @@ export interface GrowingRow extends PeerRow {
 }
 
 interface Run {
-  readonly round: number;
   readonly workload: PeerWorkload;
   readonly peer: Peer;
   readonly row: GrowingRow;
@@ -36,43 +35,49 @@ export async function runRounds(
   signal: AbortSignal,
 ): Promise<Map<string, GrowingRow[]>> {
   const rows = new Map<string, GrowingRow[]>(workloads.map(({ name }) => [name, []]));
-  const runs = planRuns(options.rounds, peers, workloads, rows);
+  const first = firstRound(peers, workloads, rows);
+  const others = first.filter(({ peer }) => peer.durable);
   const ballast = new Ballast(dir, options.ballastBytes);
   const begun = performance.now();
-  for (const [index, run] of runs.entries()) {
-    const minutes = ((performance.now() - begun) / 60_000).toFixed(1);
-    const { round, workload, peer } = run;
-    process.stderr.write(
-      `${index + 1}/${runs.length} after ${minutes} min: round ${round}, ${workload.name}, ${peer.name}\n`,
-    );
-    ballast.fill();
-    await runOnce(run, makeDirectory(join(dir, 'run')), options, signal);
-    rmSync(join(dir, 'run'), { recursive: true, force: true });
-    signal.throwIfAborted();
+  const elapsed = (): number => (performance.now() - begun) / 60_000;
+  let next = 0;
+  for (let round = 1; round <= options.rounds; round += 1) {
+    if (elapsed() + next > options.minutes) {
+      process.stderr.write(`${round - 1} rounds took ${elapsed().toFixed(1)} min: there is no time for another one\n`);
+      break;
+    }
+    next = 0;
+    const runs = round === 1 ? first : others;
+    for (const [index, run] of runs.entries()) {
+      const runBegun = elapsed();
+      const place = `round ${round} of ${options.rounds}, run ${index + 1} of ${runs.length}`;
+      process.stderr.write(`${runBegun.toFixed(1)} min: ${place}: ${run.workload.name}, ${run.peer.name}\n`);
+      ballast.fill();
+      await runOnce(run, makeDirectory(join(dir, 'run')), options, signal);
+      rmSync(join(dir, 'run'), { recursive: true, force: true });
+      signal.throwIfAborted();
+      // What the next round will take.
+      if (run.peer.durable) next += elapsed() - runBegun;
+    }
   }
   return rows;
 }
 
-function planRuns(
-  rounds: number,
+/** Makes the rows as well. */
+function firstRound(
   peers: readonly Peer[],
   workloads: readonly PeerWorkload[],
   rows: ReadonlyMap<string, GrowingRow[]>,
 ): Run[] {
-  const first = workloads.flatMap((workload) =>
+  return workloads.flatMap((workload) =>
     peers
       .filter((peer) => takesPart(peer, workload))
       .map((peer): Run => {
         const row: GrowingRow = { peer: peer.name, samples: {} };
         rows.get(workload.name)!.push(row);
-        return { round: 1, workload, peer, row };
+        return { workload, peer, row };
       }),
   );
-  const others = Array.from({ length: rounds - 1 }, (_, index) => index + 2);
-  return [
-    ...first,
-    ...others.flatMap((round) => first.filter(({ peer }) => peer.durable).map((run) => ({ ...run, round }))),
-  ];
 }
 
 /** A peer that fails says so and costs the others nothing. */
