@@ -8,14 +8,15 @@ import { scaleOf } from './cost.ts';
 import type { SimResult, VariantResult } from './result.ts';
 import { FIGURE_ROWS, JOB_HEADING, jobRows, scalingText } from './table.ts';
 
+/** Storage last: what is left out by one chart must not change the colours of the rest. */
 const PART_NAMES = {
   ingest: 'PUTs of appends',
   rewriteReads: 'GETs of rewrites',
   rewriteWrites: 'PUTs of rewrites',
   workers: 'workers',
-  storage: 'storage',
   metadata: 'metadata',
   reads: 'reads',
+  storage: 'storage',
 } as const;
 const PARTS = Object.keys(PART_NAMES) as (keyof typeof PART_NAMES)[];
 

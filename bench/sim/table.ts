@@ -38,8 +38,8 @@ export const FIGURE_ROWS: readonly FigureRow[] = [
   { title: 'objects of the fleet at most', of: (figures) => significant(figures.objectsAtPeak) },
   { title: 'objects of appends at most', of: (figures) => significant(figures.firstGenerationAtPeak) },
   { title: 'workers busy', of: (figures) => significant(figures.workersBusy) },
-  { title: 'deadlines met', of: (figures) => significant(figures.deadlinesMet) },
-  { title: 'deadlines missed', of: (figures) => significant(figures.deadlinesMissed) },
+  { title: 'deadlines met', of: (figures) => count(figures.deadlinesMet) },
+  { title: 'deadlines missed', of: (figures) => count(figures.deadlinesMissed) },
   { title: 'closest to a deadline, minutes left', of: (figures) => significant(-figures.worstLatenessMinutes) },
 ];
 
@@ -47,11 +47,15 @@ export const FIGURE_ROWS: readonly FigureRow[] = [
 export function jobRows({ jobs, figures }: VariantResult): readonly (readonly string[])[] {
   return Object.entries(jobs).map(([reason, job]) => [
     reason,
-    significant(job.jobs),
+    count(job.jobs),
     significant(job.inputs / job.jobs),
     significant(job.outputs / job.jobs),
     (job.writtenBytes / 1_024 ** 3 / figures.ingestedGib).toFixed(3),
   ]);
+}
+
+function count(value: number): string {
+  return value.toLocaleString('en-US');
 }
 
 export const JOB_HEADING: readonly string[] = [
@@ -68,7 +72,7 @@ export function scalingText({ workload, days, seed, reads }: ResultInput): strin
   return [
     `A fleet that writes ${significant(bytesPerSecond / 1_024 ** 3)} GiB/s into ${streams} streams (Zipf ${skew})`,
     `by ${writers} writers, in objects of ${significant(objectBytes / 1_024 ** 2)} MiB,`,
-    `for ${days} days (seed ${seed}).`,
+    `for ${days} ${days === 1 ? 'day' : 'days'} (seed ${seed}).`,
     `One writer of ${writers}, with one stream of each band of ${writers} ranks and a store of its own, is simulated;`,
     `of its bursts of ${BURST_OBJECTS} objects one in ${thinning}. Sizes, runs, ages and settings are real;`,
     `counts of the fleet are those of the writer times ${writers * thinning}, figures per GiB need no scaling.`,
