@@ -4,6 +4,7 @@
  * cannot run, the packages do the same work from plain memory.
  */
 import { type ChunkKernel, KERNEL_SLACK_BYTES, startChunkKernel } from '../../wasm/kernel.ts';
+import { assert } from '../base/assert.ts';
 import { alignUp, viewOf } from '../base/bytes.ts';
 import { MEMORY_PAGE_BYTES } from '../base/page-memory.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
@@ -119,6 +120,7 @@ export function takeChunkMemory(): ChunkMemory {
 }
 
 export function giveBackChunkMemory(memory: ChunkMemory): void {
+  assert(!idle.includes(memory), 'a memory has one user');
   memory.clear();
   if (idle.length < IDLE_MAX && memory.bytes.length <= BYTES_KEPT) idle.push(memory);
 }

@@ -216,8 +216,9 @@ export class SegmentWriter {
     await this.#output.finish();
     const bytes = await this.#sink.commit();
     assert(bytes === this.#output.position, 'the object store kept what it was given');
+    // Unless `abort` came in between, which gave it back.
+    if (this.#state === 'busy') giveBackChunkMemory(this.memory);
     this.#state = 'ended';
-    giveBackChunkMemory(this.memory);
     const written = this.#footer;
     return {
       bytes,

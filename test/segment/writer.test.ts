@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { AssertionError } from '../../src/base/assert.ts';
 import { PAGE_BYTES } from '../../src/base/bytes.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
@@ -300,5 +301,27 @@ describe('a failed write of a segment', () => {
     await aborted;
     assert.equal(sink.state, 'aborted');
     assert.deepEqual(sink.writes, [OUTPUT_BUFFER_BYTES]);
+  });
+});
+
+describe('an abort while the object is being committed', () => {
+  before(loadChecksum);
+
+  it('leaves the memory of the writer to one other writer', async () => {
+    const sink = new MemorySink();
+    let commit = (): void => undefined;
+    sink.commit = async () => {
+      await new Promise<void>((resolve) => (commit = resolve));
+      return sink.bytes.length;
+    };
+    const writer = new SegmentWriter(sink, FACTS);
+    const finished = writer.finish();
+    await setImmediate();
+    await writer.abort();
+    commit();
+    await finished;
+    const [first, second] = [1, 2].map(() => new SegmentWriter(new MemorySink(), FACTS));
+    assert.notEqual(first?.memory, second?.memory);
+    await Promise.all([first?.abort(), second?.abort()]);
   });
 });
