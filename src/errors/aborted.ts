@@ -1,4 +1,5 @@
 /** Calls that the caller's `AbortSignal` ends. */
+import { onAbort } from '../base/abort-listeners.ts';
 import { MillraceError } from './millrace-error.ts';
 
 function aborted({ reason }: AbortSignal): MillraceError {
@@ -18,15 +19,14 @@ export async function unlessAborted<T>(signal: AbortSignal | undefined, work: ()
   if (signal === undefined) return work();
   throwIfAborted(signal);
   const started = work();
-  let stop: (() => void) | undefined;
+  let forget: (() => void) | undefined;
   const abortion = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(aborted(signal));
-    signal.addEventListener('abort', stop, { once: true });
+    forget = onAbort(signal, () => reject(aborted(signal)));
   });
   try {
     return await Promise.race([started, abortion]);
   } finally {
-    if (stop !== undefined) signal.removeEventListener('abort', stop);
+    forget?.();
     // Nobody may be waiting for it any more.
     started.catch(() => undefined);
   }

@@ -2,7 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import type { BackupPlace } from '../backup/backup.ts';
 import { NodeFileSystem, realPath } from '../base/node-file-system.ts';
-import { MillraceError } from '../errors/millrace-error.ts';
+import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import { describeDirectory } from '../object/directory-component.ts';
 import { DirectoryObjectStore } from '../object/directory-object-store.ts';
 import type { ObjectStoreComponent, ObjectStoreDescriptor } from '../object/object-store.ts';
@@ -57,6 +57,10 @@ async function claim(root: string): Promise<StoreLock> {
     makeParents(new NodeFileSystem(), root, []);
     return await lockStore(root);
   } catch (error) {
+    if (isMillraceError(error, 'ERR_MILLRACE_LOCKED')) {
+      const message = `another backup into ${root} is under way: wait until it has ended`;
+      throw new MillraceError('ERR_MILLRACE_LOCKED', message, { details: { directory: root }, cause: error });
+    }
     throw openFailure(root, error);
   }
 }

@@ -3,6 +3,7 @@
  * so flushes, merges and deletions may happen between any two steps: an offset is in the memtable until the coordinator
  * has its run, and an object that was replaced meanwhile is looked up again.
  */
+import { onAbort } from '../base/abort-listeners.ts';
 import { assert } from '../base/assert.ts';
 import { type LoopShare, READ_COST } from '../base/loop-share.ts';
 import type { Signal } from '../base/signal.ts';
@@ -76,11 +77,11 @@ export async function* readBatchesFrom(
   const wake = (): void => {
     source.progress.notify();
   };
-  for (const signal of signals) signal.addEventListener('abort', wake, { once: true });
+  const forget = signals.map((signal) => onAbort(signal, wake));
   try {
     yield* cursor(source, target, start, options, signals);
   } finally {
-    for (const signal of signals) signal.removeEventListener('abort', wake);
+    for (const each of forget) each();
   }
 }
 

@@ -42,6 +42,17 @@ suite('backup targets', () => {
     );
   });
 
+  test('one backup at a time goes into a directory', async (t) => {
+    const work = new StoreFolder(t);
+    const target = join(work.parent, 'backups');
+    const store = await work.open();
+    await (await store.stream('s')).appendMany(numbered(10));
+    const [first, second] = await Promise.allSettled([store.backup(target), store.backup(target)]);
+    assert.equal(first.status, 'fulfilled');
+    assert.ok(second.status === 'rejected');
+    coded('ERR_MILLRACE_LOCKED', 'another backup')(second.reason);
+  });
+
   test('it says when it was made, even of a store that has been idle', async (t) => {
     const work = new StoreFolder(t);
     const target = join(work.parent, 'backups');
