@@ -131,7 +131,8 @@ export function decodeHead(bytes: Uint8Array, key: string, size: number): Backup
 function backupCorrupt(key: string, position: number, what: string): MillraceError {
   return new MillraceError(
     'ERR_MILLRACE_MANIFEST_CORRUPT',
-    `${key} is damaged at ${position}: ${what}: restore another one by its number, and delete this file to list and to take backups`,
+    `${key} is damaged at ${position}: ${what}: restore another one by its number, and delete this file to list and to ` +
+      'take backups',
     { details: { key, position } },
   );
 }
