@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { callBanViolations, defaultExportViolations, switchedOffTests, textBanViolations } from './tidy/bans.ts';
 import { importCycles } from './tidy/cycles.ts';
-import { unusedExports } from './tidy/exports.ts';
+import { undocumentedExports, unusedExports } from './tidy/exports.ts';
 import { brokenLinks } from './tidy/links.ts';
 import { missingFiles, missingScripts } from './tidy/mentions.ts';
 import { foldersWithoutRank, rankViolations } from './tidy/ranks.ts';
@@ -53,6 +53,11 @@ suite('structure', () => {
 });
 
 suite('exports', () => {
+  test('what the package exports has a docstring', () => {
+    const manifest = JSON.parse(textOf('package.json')) as PackageEntries;
+    expectNone(undocumentedExports(engine, entriesOf(manifest, [])));
+  });
+
   test('what is exported is imported somewhere', () => {
     const manifest = JSON.parse(textOf('package.json')) as PackageEntries;
     const unused = unusedExports(sources, entriesOf(manifest, engine));

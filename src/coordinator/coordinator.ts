@@ -235,6 +235,7 @@ export interface CoordinatorStats {
   readonly now: number;
 }
 
+/** The source of truth. Its contract is a suite: `coordinatorContract` of `millrace/testing`. */
 export interface Coordinator {
   /** 16 bytes that every object of the store carries: the same for all who share the coordinator. */
   readonly storeId: Uint8Array;

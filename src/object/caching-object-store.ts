@@ -60,6 +60,7 @@ interface ObjectFetches {
   queue: PendingBlock[];
 }
 
+/** Blocks of objects in memory, in front of another store. */
 export class CachingObjectStore implements ObjectStore {
   /** What the cache answered, and what it had to ask for. */
   readonly counters: CacheCounters = {

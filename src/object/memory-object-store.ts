@@ -13,6 +13,7 @@ interface StoredObject {
   readonly modifiedAt: number;
 }
 
+/** Objects in memory, gone with the process. */
 export class MemoryObjectStore implements ObjectStore {
   readonly #clock: Clock;
   readonly #objects = new Map<string, StoredObject>();

@@ -51,6 +51,7 @@ function countError(counters: OperationCounters, error: unknown): void {
   counters.errors[code] = (counters.errors[code] ?? 0) + 1;
 }
 
+/** Counts the calls that go through to another store. */
 export class MeteredObjectStore implements ObjectStore {
   /** Requests and bytes so far. */
   readonly counters: ObjectStoreCounters;

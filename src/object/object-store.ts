@@ -36,6 +36,7 @@ export interface WriterMemory {
   readonly ample: number;
 }
 
+/** Where segments lie. Its contract is a suite: `objectStoreContract` of `millrace/testing`. */
 export interface ObjectStore {
   /**
    * Starts an object. Nothing is visible under the key before `commit`. `memory`: what its writer may hold, from

@@ -19,6 +19,7 @@ export interface RetryingObjectStoreOptions {
 
 const REPLAY_BYTES_DEFAULT = 16 * MIB;
 
+/** Tries again what another store could not do, where that is safe. */
 export class RetryingObjectStore implements ObjectStore {
   readonly #inner: ObjectStore;
   readonly #policy: RetryPolicy;

@@ -7,8 +7,10 @@ import type { Random } from '../base/random.ts';
 import type { ObjectEntry, ObjectStore, ObjectWriter } from '../object/object-store.ts';
 import { type FaultRates, type Later, type ServiceFault, UnreliableService } from './unreliable-service.ts';
 
+/** What can go wrong with a request to an object store. */
 export type ObjectFault = ServiceFault | 'shortBody' | 'bitFlip' | 'unconfirmed';
 
+/** An object store whose requests fail at the rates given. */
 export class FaultyObjectStore implements ObjectStore {
   readonly service: UnreliableService<ObjectFault>;
   readonly #inner: ObjectStore;

@@ -28,6 +28,7 @@ export function patternBytes(length: number, seed = 1): Uint8Array {
   return bytes;
 }
 
+/** Writes an object whole. */
 export async function putObject(store: ObjectStore, key: string, ...parts: Uint8Array[]): Promise<number> {
   const writer = await store.create(key);
   for (const part of parts) await writer.write(part);

@@ -14,6 +14,7 @@ import { InProcessPool, type OpenObjects } from './in-process-pool.ts';
 import { InProcessWal, type Schedule } from './in-process-wal.ts';
 import { type ProcessTimers, SimulatedTime } from './simulated-time.ts';
 
+/** What a simulated system is made of. */
 export interface SimulatedEnvironmentOptions {
   readonly fileSystem: FileSystem;
   /** Default a new one. */
@@ -49,6 +50,7 @@ export class RingSupply {
 /** Directories that are open for writing; a file system that takes another's place knows of none. */
 const locked = new WeakMap<FileSystem, Set<string>>();
 
+/** Everything that a store takes from its surroundings, simulated: one seed decides what happens. */
 export class SimulatedEnvironment implements StoreEnvironment {
   readonly fileSystem: FileSystem;
   readonly time: SimulatedTime;

@@ -9,6 +9,7 @@ interface Timer {
   readonly interval: number | undefined;
 }
 
+/** A clock and timers that move only when they are told to. */
 export class SimulatedTime implements Clock, Timers {
   readonly #timers = new Set<Timer>();
   #now: number;

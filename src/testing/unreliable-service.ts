@@ -5,6 +5,7 @@
 import type { Random } from '../base/random.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 
+/** What can go wrong with a call of any service. */
 export const SERVICE_FAULTS = [
   /** The service cannot be reached. */
   'unavailable',
@@ -20,6 +21,7 @@ export const SERVICE_FAULTS = [
   'late',
 ] as const;
 
+/** One of `SERVICE_FAULTS`. */
 export type ServiceFault = (typeof SERVICE_FAULTS)[number];
 
 /** Probability of each fault per call, from 0 to 1; those left out do not happen. */
@@ -28,6 +30,7 @@ export type FaultRates<Fault extends string = ServiceFault> = Partial<Record<Fau
 /** When a request that is late arrives. Default the next turn of the event loop. */
 export type Later = (work: () => void) => void;
 
+/** Does calls with the faults of `SERVICE_FAULTS`, at the rates given. */
 export class UnreliableService<Fault extends string = ServiceFault> {
   /** Faults injected so far: a test that met none has proven nothing. */
   readonly injected: Partial<Record<Fault | ServiceFault, number>> = {};

@@ -63,3 +63,28 @@ function takenNames(node: ts.Node): string[] {
   if (bindings === undefined || !(ts.isNamedImports(bindings) || ts.isNamedExports(bindings))) return ['*'];
   return bindings.elements.map(({ name, propertyName }) => (propertyName ?? name).text);
 }
+
+/** Names that entries hand on from other files whose declarations have no docstring. */
+export function undocumentedExports(files: readonly SourceFile[], entries: readonly string[]): Violation[] {
+  const byPath = new Map(files.map((file) => [file.path, file]));
+  return entries.flatMap((entry) => {
+    const statements = byPath.get(entry)?.tree.statements.filter(ts.isExportDeclaration) ?? [];
+    return statements.flatMap((statement) => {
+      const target = byPath.get(resolveFrom(byPath.get(entry) as SourceFile, statement) ?? '');
+      if (target === undefined) return [];
+      const names = takenNames(statement);
+      return target.tree.statements
+        .filter((declared) => declaredNames(declared, target.tree).some((name) => names.includes(name)))
+        .filter((declared) => ts.getJSDocCommentsAndTags(declared).length === 0)
+        .map((declared) => violationAt(target, declared, 'the package exports it, and it has no docstring'));
+    });
+  });
+}
+
+function declaredNames(statement: ts.Statement, tree: ts.SourceFile): string[] {
+  if (ts.isVariableStatement(statement)) {
+    return statement.declarationList.declarations.map(({ name }) => name.getText(tree));
+  }
+  const { name } = statement as Partial<ts.DeclarationStatement>;
+  return name === undefined ? [] : [name.text];
+}

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { callBanViolations, defaultExportViolations, switchedOffTests, textBanViolations } from './bans.ts';
 import { importCycles } from './cycles.ts';
-import { unusedExports } from './exports.ts';
+import { undocumentedExports, unusedExports } from './exports.ts';
 import { brokenLinks } from './links.ts';
 import { missingFiles, missingScripts } from './mentions.ts';
 import { foldersWithoutRank, rankViolations } from './ranks.ts';
@@ -122,6 +122,14 @@ suite('exports', () => {
     assert.equal(used("import * as all from './a.ts';").length, 0);
     assert.equal(used("export { a, c } from './a.ts';").length, 0);
     assert.equal(used("import { a } from './a.ts'; type C = typeof import('./a.ts').c;").length, 0);
+  });
+
+  test('what an entry hands on needs a docstring', () => {
+    const entry = parseSource('src/index.ts', "export { a, B as C } from './a.ts';");
+    const file = (text: string): string[] =>
+      undocumentedExports([entry, parseSource('src/a.ts', text)], ['src/index.ts']).map((found) => found.slice(0, 10));
+    assert.deepEqual(file('/** A. */ export const a = 1;\n/** B. */ export interface B {}\nexport interface D {}'), []);
+    assert.deepEqual(file('export const a = 1;\n// B.\nexport interface B {}'), ['src/a.ts:1', 'src/a.ts:3']);
   });
 
   test('an entry may export what it likes', () => {

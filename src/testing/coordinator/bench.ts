@@ -2,6 +2,7 @@
 import type { ManualClock } from '../../base/clock.ts';
 import type { Coordinator, CoordinatorTimes } from '../../coordinator/coordinator.ts';
 
+/** A coordinator that the contract suite may use until it closes it. */
 export interface OpenedCoordinator {
   readonly coordinator: Coordinator;
   /** Ends this coordinator and opens another one on the same state. */
@@ -20,5 +21,7 @@ export interface Bench {
   readonly reopen: () => Promise<void>;
 }
 
+/** The first moment of the clock of the contract suite: milliseconds since the epoch. */
 export const BENCH_START = 1_000_000;
+/** The times that the contract suite opens coordinators with. */
 export const BENCH_TIMES: CoordinatorTimes = { reservationTtl: 10_000, deleteGrace: 1_000, tombstoneRetention: 50_000 };

@@ -1,6 +1,7 @@
 /** What is asked of a simulated disk, and how a call can be made to fail. */
 import { constants } from 'node:os';
 
+/** What a simulated disk can be asked. */
 export type DiskOperation =
   | 'open'
   | 'create'
@@ -18,6 +19,7 @@ export type DiskOperation =
   | 'syncDirectory'
   | 'close';
 
+/** A call of the simulated disk, as `onStep` hears of it. */
 export interface DiskCall {
   readonly operation: DiskOperation;
   /** Of a rename, the target. */

@@ -16,6 +16,7 @@ import { SimulatedFileHandle } from './simulated-file-handle.ts';
 
 const ROOT = 0;
 
+/** What a simulated disk begins with. */
 export interface SimulatedDiskOptions {
   /** Whether direct I/O is offered; without it, opening for it fails as on tmpfs. Default true. */
   readonly direct?: boolean;
