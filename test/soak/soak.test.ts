@@ -73,7 +73,7 @@ suite('the judgement of a soak', () => {
   });
 
   test('what grows from process to process is found', () => {
-    assert.deepEqual(missed(soakOf((over) => ({ files: 1_500 * over }))), ['files of the store']);
+    assert.deepEqual(missed(soakOf((over) => ({ files: 4_000 * over }))), ['files of the store']);
     assert.deepEqual(missed(soakOf((over) => ({ manifestBytes: 20 * MIB * over }))), ['bytes of the manifest']);
     assert.deepEqual(missed(soakOf((over) => ({ p99: 1_500 * over }))), ['acknowledgement p99']);
     assert.deepEqual(missed(soakOf((over) => ({ residentBytes: 200 * MIB * over }))), ['memory, process by process']);

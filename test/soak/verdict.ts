@@ -115,7 +115,7 @@ const SLACK = {
   // Up to 64 objects are kept open for readers, however many there are at the moment.
   descriptors: { share: 0, amount: 80 },
   // What grows steadily from nothing has grown by two thirds between the halves that are compared.
-  files: { share: 0.4, amount: 64 },
+  files: { share: 0.4, amount: 200 },
   objects: { share: 0.4, amount: 16 },
   manifest: { share: 0.4, amount: 2 },
   slots: { share: 0.5, amount: 2 },
