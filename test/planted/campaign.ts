@@ -40,7 +40,8 @@ async function hunt(bugs: readonly PlantedBug[]): Promise<number> {
   const trees = Array.from({ length: Number(values.jobs) }, () => new ScratchTree());
   try {
     const red = await redSuites(trees, bugs);
-    for (const [suite, { output }] of red) console.error(`not green without a bug: ${suite}\n${output}`);
+    for (const [suite, { output }] of red)
+      console.error(`not green without a bug, or nothing of that name ran: ${suite}\n${output}`);
     if (red.size > 0) return 1;
     const verdicts = await huntAll(trees, bugs, tell);
     if (values.json !== undefined) save(values.json, verdicts);

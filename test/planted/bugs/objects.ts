@@ -28,7 +28,7 @@ export const OBJECT_BUGS: readonly PlantedBug[] = [
     source: `if (written !== length) throw diskFull(this.#options.temporaryPath);`,
     replacement: '',
     breaks: 'an object that is committed is whole',
-    caughtBy: test('object/directory-writer', 'a short write without an error is a full disk'),
+    caughtBy: test('object/directory-writer', 'bytes without an error is a full disk'),
   },
   {
     name: 'key that leaves the store',
