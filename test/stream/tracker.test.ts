@@ -175,7 +175,7 @@ test('a snapshot that sets trimmed records free is due at once, empty or not', a
   assert.equal(tracker.takeSnapshot(), undefined);
   tracker.trimmed(10);
   tracker.wantSnapshot();
-  assert.deepEqual(tracker.takeSnapshot(), new Uint8Array(0));
+  assert.equal(tracker.takeSnapshot()?.length, 0);
   assert.equal(tracker.takeSnapshot(), undefined);
 });
 
