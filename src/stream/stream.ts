@@ -1,5 +1,5 @@
 /** A stream as users hold it. */
-import { Readable, Writable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import { assert } from '../base/assert.ts';
 import { READ_COST } from '../base/loop-share.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
@@ -30,6 +30,7 @@ import {
 import type { AppendControl } from './append-control.ts';
 import { JsonStream } from './json-stream.ts';
 import { RecordIterator } from './record-iterator.ts';
+import { RecordWritable } from './record-writable.ts';
 import { Publisher } from './publisher.ts';
 import { checkReference } from './reference.ts';
 import type { SegmentAccess } from './segment-access.ts';
@@ -73,9 +74,6 @@ export interface ConsumerOffset {
 
 const STORE_OPTIONS: ReadonlySet<string> = new Set(['durable']);
 const TRUNCATE_OPTIONS: ReadonlySet<string> = new Set(['after']);
-/** Values that a writable takes per call to `appendMany`. */
-const WRITABLE_HIGH_WATER = 4_096;
-
 const APPEND_MANY_OPTIONS: ReadonlySet<string> = new Set(['signal']);
 
 /**
@@ -337,22 +335,7 @@ export class Stream {
    * A `Writable` of records: values, or objects with `value`, `key` and `timestamp`. Its backpressure is the ring's.
    */
   writable(): Writable {
-    const many = (records: readonly RecordInput[], done: (error?: Error | null) => void): void => {
-      this.appendMany(records).then(() => done(), done);
-    };
-    return new Writable({
-      objectMode: true,
-      highWaterMark: WRITABLE_HIGH_WATER,
-      write: (record: RecordInput, _encoding, done) => {
-        many([record], done);
-      },
-      writev: (chunks, done) => {
-        many(
-          chunks.map(({ chunk }) => chunk as RecordInput),
-          done,
-        );
-      },
-    });
+    return new RecordWritable((records) => this.appendMany(records));
   }
 
   /**
