@@ -8,8 +8,8 @@ import { filesBelow } from './paths.mjs';
 import { prepare } from './prepare.mjs';
 import { runNode } from './run-command.mjs';
 
-/** Test files are processes, and many of them start threads: more at once only makes them wait for each other. */
-const CONCURRENCY = 2;
+/** Test files are processes. Many wait for a disk or a server: one more than there are cores fills the gaps. */
+const CONCURRENCY = 3;
 /** Far above what any file needs, so that only a hang meets it. */
 const TIMEOUT_MS = 300_000;
 
