@@ -3,7 +3,16 @@
  * uses it from an empty project, in JavaScript, in TypeScript and from the command line.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { ROOT } from './paths.mjs';
@@ -12,6 +21,8 @@ import { runNode, runNpm } from './run-command.mjs';
 
 /** Compiled modules and documents are small; the bound catches fixtures, data files or source maps that slipped in. */
 const UNPACKED_BYTES_MAX = 4 * 1024 * 1024;
+/** How far the installed size may be from what the README says: dependencies have releases, too. */
+const SIZE_TOLERANCE = 0.1;
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
 /** What a user can import: the package itself and its subpaths. */
@@ -58,6 +69,7 @@ async function checkPackage() {
     '--prefer-offline',
   ];
   await step('install', runNpm(install, { cwd: project }));
+  checkFigures();
 
   write('readme.mjs', program);
   const output = execFileSync(process.execPath, ['readme.mjs'], { cwd: project, encoding: 'utf8', timeout: 60_000 });
@@ -83,6 +95,26 @@ function pack() {
   if (packed.unpackedSize > UNPACKED_BYTES_MAX)
     throw new Error(`more than ${UNPACKED_BYTES_MAX} bytes: what slipped in?`);
   return join(folder, packed.filename);
+}
+
+/** The README says what an installation brings. */
+function checkFigures() {
+  if (process.platform !== 'linux' || process.arch !== 'x64') {
+    console.log('package: what the README says an installation brings is for Linux x64: not compared');
+    return;
+  }
+  const modules = join(project, 'node_modules');
+  const installed = JSON.parse(readFileSync(join(modules, '.package-lock.json'), 'utf8'));
+  const packages = Object.keys(installed.packages).length;
+  const files = readdirSync(modules, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const bytes = files.reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+  const found = `${packages} packages, ${(bytes / 1e6).toFixed(1)} MB`;
+  const [said, saidPackages, saidMegabytes] = /(\d+) packages, ([\d.]+) MB/.exec(readme);
+  const difference = Math.abs(bytes / (1e6 * Number(saidMegabytes)) - 1);
+  if (packages !== Number(saidPackages) || difference > SIZE_TOLERANCE) {
+    throw new Error(`an installation brings ${found}, and the README says ${said}`);
+  }
+  console.log(`package: an installation brings ${found}`);
 }
 
 async function step(name, running) {

@@ -73,10 +73,22 @@ export interface FlushCounters {
   running: number;
   waiting: number;
   retries: number;
+  /** Runs of a store without a WAL that the coordinator refused: a publisher in them had published elsewhere. */
+  refusedRuns: number;
 }
 
+const NOTHING_FLUSHED: Readonly<FlushCounters> = {
+  segments: 0,
+  records: 0,
+  storedBytes: 0,
+  running: 0,
+  waiting: 0,
+  retries: 0,
+  refusedRuns: 0,
+};
+
 export class FlushScheduler {
-  readonly counters: FlushCounters = { segments: 0, records: 0, storedBytes: 0, running: 0, waiting: 0, retries: 0 };
+  readonly counters: FlushCounters = { ...NOTHING_FLUSHED };
   readonly #options: FlushOptions;
   readonly #keys: string[] = [];
   #reservedAt = 0;
@@ -216,6 +228,7 @@ export class FlushScheduler {
     const commit = { key, bytes, checksum, runs: claiming, truncations, relative, ...(relative ? {} : { wal }) };
     const answer = await this.#persist(() => coordinator.commitObject(commit));
     this.counters.segments += 1;
+    for (const { refused } of answer.runs) if (refused === true) this.counters.refusedRuns += 1;
     this.counters.storedBytes += bytes;
     const records = runs.reduce((sum, run) => sum + run.records, 0);
     this.counters.records += records;

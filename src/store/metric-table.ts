@@ -89,6 +89,12 @@ const ROWS: readonly MetricRow[] = [
     help: 'Bytes of segments that flushes wrote.',
     value: ({ flush }) => flush?.storedBytes,
   },
+  {
+    name: 'millrace_flush_refused_runs_total',
+    type: 'counter',
+    help: 'Runs of a store without a WAL that the coordinator refused: a publisher in them had published elsewhere.',
+    value: ({ flush }) => flush?.refusedRuns,
+  },
   { name: 'millrace_flush_running', type: 'gauge', help: 'Flushes under way.', value: ({ flush }) => flush?.running },
   {
     name: 'millrace_flush_waiting',

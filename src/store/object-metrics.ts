@@ -83,6 +83,18 @@ export const OBJECT_METRICS: readonly MetricRow[] = [
     value: ({ housekeeping }) => housekeeping?.failures,
   },
   {
+    name: 'millrace_orphans',
+    type: 'gauge',
+    help: 'Objects unknown to the coordinator that the last search of this process found, deleted or not.',
+    value: ({ orphans }) => orphans?.orphans,
+  },
+  {
+    name: 'millrace_orphan_bytes',
+    type: 'gauge',
+    help: 'Bytes of those objects.',
+    value: ({ orphans }) => orphans?.orphanBytes,
+  },
+  {
     name: 'millrace_last_success_timestamp_seconds',
     type: 'gauge',
     help: 'When a loop last ended a round well.',

@@ -8,6 +8,7 @@ import type { CacheCounters } from '../object/caching-object-store.ts';
 import { NO_REQUESTS, partTally, type RequestTally } from '../object/request-tally.ts';
 import type { RecoveryReport } from '../wal/recovery.ts';
 import type { JanitorCounters } from './janitor.ts';
+import type { OrphanReport } from './orphans.ts';
 import type { StoreParts } from './parts.ts';
 import type { ProducerStats } from './producers/producers.ts';
 import type { TrackingStats } from './trackers.ts';
@@ -72,16 +73,21 @@ export interface StoreStats {
   readonly coordinator: CoordinatorTimings;
   /** Deletion of what nobody needs any more, and retention; `undefined` in a read-only store. */
   readonly housekeeping: Readonly<JanitorCounters> | undefined;
+  /** What the last search for objects unknown to the coordinator found; `undefined` before `removeOrphans`. */
+  readonly orphans: Pick<OrphanReport, 'orphans' | 'orphanBytes' | 'deleted'> | undefined;
   /** What opening found in the WAL. */
   readonly recovery: RecoveryReport | undefined;
 }
 
-/** `objects`: the coordinator's counts. */
-export function statsOf(
-  parts: StoreParts,
-  objects: CoordinatorStats,
-  housekeeping: Readonly<JanitorCounters> | undefined,
-): StoreStats {
+/** What the parts of a store do not know themselves. */
+export interface StatsSources {
+  /** The coordinator's counts. */
+  readonly objects: CoordinatorStats;
+  readonly housekeeping: Readonly<JanitorCounters> | undefined;
+  readonly orphans: OrphanReport | undefined;
+}
+
+export function statsOf(parts: StoreParts, { objects, housekeeping, orphans }: StatsSources): StoreStats {
   const { writer, recovery, usage } = parts;
   const lane = writer?.lane;
   return {
@@ -109,6 +115,7 @@ export function statsOf(
     cache: usage.cache && { ...usage.cache },
     coordinator: usage.timings.snapshot(),
     housekeeping: housekeeping && { ...housekeeping },
+    orphans: orphans && { orphans: orphans.orphans, orphanBytes: orphans.orphanBytes, deleted: orphans.deleted },
     recovery,
   };
 }

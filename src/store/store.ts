@@ -55,6 +55,8 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
   /** Absent in a read-only store, like the janitor. */
   readonly #trimming: Trimming | undefined;
   readonly #janitor: Janitor | undefined;
+  /** What was found when orphans were last looked for. */
+  #orphans: OrphanReport | undefined;
   readonly #steadyTime: SteadyTime;
   /** Where other processes write. */
   readonly #refreshing: Refreshing | undefined;
@@ -184,7 +186,8 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
     this.#check();
     if (options.dryRun !== true) this.#writer();
     const { coordinator, objects, storeId } = this.#parts;
-    return removeOrphans({ coordinator, objects, storeId, time: this.#steadyTime }, options);
+    this.#orphans = await removeOrphans({ coordinator, objects, storeId, time: this.#steadyTime }, options);
+    return this.#orphans;
   }
 
   /** Starts no compaction job in the background until `resumeCompaction`; running ones go on, and so does `compact`. */
@@ -248,7 +251,8 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
    */
   stats(): StoreStats {
     this.#check();
-    return statsOf(this.#parts, this.#gauge.latest, this.#janitor?.counters);
+    const housekeeping = this.#janitor?.counters;
+    return statsOf(this.#parts, { objects: this.#gauge.latest, housekeeping, orphans: this.#orphans });
   }
 
   /** The same in the Prometheus text format. */

@@ -1,11 +1,12 @@
 /** The command line as its users meet it: a process of its own, with pipes. */
 import assert from 'node:assert/strict';
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, fork, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
 export const MAIN: string = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.js');
+const HOST: string = join(import.meta.dirname, 'cli-host.js');
 
 export interface CliResult {
   readonly code: number | null;
@@ -42,6 +43,34 @@ export async function succeed(args: readonly string[], input: string | Uint8Arra
   const { code, stdout, stderr } = await runCli(args, input);
   assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
   return stdout;
+}
+
+/** Runs commands one after another in a process of their own, where what they say is tested and not how they live. */
+export class CliHost {
+  readonly #child: ChildProcess;
+  /** Who waits for an answer, in the order of asking. */
+  readonly #waiting: ((result: CliResult) => void)[] = [];
+
+  constructor() {
+    this.#child = fork(HOST, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    this.#child.on('message', (result) => this.#waiting.shift()?.(result as CliResult));
+  }
+
+  run(args: readonly string[]): Promise<CliResult> {
+    this.#child.send(args);
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** As `run`, for a command that has to succeed and print nothing on standard error. */
+  async succeed(args: readonly string[]): Promise<string> {
+    const { code, stdout, stderr } = await this.run(args);
+    assert.deepEqual({ code, stderr }, { code: 0, stderr: '' });
+    return stdout;
+  }
+
+  end(): void {
+    this.#child.disconnect();
+  }
 }
 
 /** The next `count` lines that the process prints. */

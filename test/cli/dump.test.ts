@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict';
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { suite, test } from 'node:test';
-import { runCli, succeed } from './cli-process.ts';
+import { after, suite, test } from 'node:test';
+import { CliHost } from './cli-process.ts';
 import { filesOf, firstFileOf, flipByte } from './damage.ts';
 import { startWriter, storeWith } from './store-fixture.ts';
 
 type Dump = Readonly<Record<string, unknown>> & { readonly kind: string; readonly problems: readonly string[] };
 
+const host = new CliHost();
+after(() => {
+  host.end();
+});
+
 async function dumpOf(file: string, ...options: readonly string[]): Promise<Dump> {
-  return JSON.parse(await succeed(['dump', file, '--json', ...options])) as Dump;
+  return JSON.parse(await host.succeed(['dump', file, '--json', ...options])) as Dump;
 }
 
 suite('dump', () => {
@@ -28,7 +33,7 @@ suite('dump', () => {
       for (const file of filesOf(fixture.store, ending)) {
         const dump = await dumpOf(file);
         assert.deepEqual([dump.kind, dump['storeId'], dump.problems], [kind, storeId, []], file);
-        assert.match(await succeed(['dump', file]), new RegExp(`^kind +${kind}$`, 'm'));
+        assert.match(await host.succeed(['dump', file]), new RegExp(`^kind +${kind}$`, 'm'));
       }
     }
     fixture.remove();
@@ -52,7 +57,7 @@ suite('dump', () => {
       ['streamCreated', 'objectCommitted'],
     );
     assert.match(
-      await succeed(['dump', firstFileOf(fixture.store, '.log')]),
+      await host.succeed(['dump', firstFileOf(fixture.store, '.log')]),
       /streamCreated +streamId=1 name="values"/,
     );
     fixture.remove();
@@ -86,11 +91,11 @@ suite('dump', () => {
       const fixture = await storeWith({ values: ['a'.repeat(500)] });
       const file = firstFileOf(fixture.store, ending);
       flipByte(file, position);
-      const { code, stdout, stderr } = await runCli(['dump', file, '--json']);
+      const { code, stdout, stderr } = await host.run(['dump', file, '--json']);
       assert.deepEqual({ code, stderr }, { code: 1, stderr: '' }, `${ending} at ${position}`);
       const { problems } = JSON.parse(stdout) as Dump;
       assert.equal(problems.length, 1, `${ending} at ${position}: ${problems.join()}`);
-      assert.match((await runCli(['dump', file])).stdout, /^damaged: /m);
+      assert.match((await host.run(['dump', file])).stdout, /^damaged: /m);
       fixture.remove();
     }
   });
@@ -100,9 +105,9 @@ suite('dump', () => {
     const mark = firstFileOf(fixture.store, '.clean');
     const { start, flushed } = (await dumpOf(mark)) as unknown as Record<'start' | 'flushed', Record<string, number>>;
     assert.deepEqual([start['slotSequence'], flushed['slotSequence']], [1, 0]);
-    assert.match(await succeed(['dump', mark]), /^goes on with slot sequence +1$/m);
+    assert.match(await host.succeed(['dump', mark]), /^goes on with slot sequence +1$/m);
     appendFileSync(mark, 'x');
-    const { code, stdout } = await runCli(['dump', mark]);
+    const { code, stdout } = await host.run(['dump', mark]);
     assert.equal(code, 1);
     assert.match(stdout, /^damaged: \d+ bytes, where the file has \d+$/m);
     fixture.remove();
@@ -111,7 +116,7 @@ suite('dump', () => {
   test('the lock file has nothing to show, whatever is in it', async () => {
     const fixture = await storeWith({});
     const lock = firstFileOf(fixture.store, 'LOCK');
-    const { code, stderr } = await runCli(['dump', lock]);
+    const { code, stderr } = await host.run(['dump', lock]);
     assert.equal(code, 1);
     assert.match(stderr, /nothing to show of [^\n]*LOCK: it only shows that a writer has been here\n$/);
     fixture.remove();
@@ -131,7 +136,7 @@ suite('dump', () => {
     const fixture = await storeWith({ values: ['a'] });
     const file = firstFileOf(fixture.store, '.seg');
     flipByte(file, -1);
-    const { code, stderr } = await runCli(['dump', file]);
+    const { code, stderr } = await host.run(['dump', file]);
     assert.equal(code, 1);
     assert.match(stderr, /^millrace: ERR_MILLRACE_SEGMENT_CORRUPT: [^\n]+\n$/);
     fixture.remove();
@@ -142,12 +147,12 @@ suite('dump', () => {
     const stranger = join(fixture.path, 'stranger');
     for (const content of ['', 'x', 'no file of a store', '\n'.repeat(100_000)]) {
       writeFileSync(stranger, content);
-      const { code, stdout, stderr } = await runCli(['dump', stranger]);
+      const { code, stdout, stderr } = await host.run(['dump', stranger]);
       assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
       assert.match(stderr, /^millrace: ERR_MILLRACE_INVALID_ARGUMENT: [^\n]+\n$/);
     }
     for (const path of [fixture.path, join(fixture.path, 'missing')]) {
-      const { code, stderr } = await runCli(['dump', path]);
+      const { code, stderr } = await host.run(['dump', path]);
       assert.equal(code, 1);
       assert.match(stderr, /^millrace: ERR_MILLRACE_READ_FAILED: [^\n]+\n$/);
     }
@@ -161,7 +166,7 @@ suite('dump', () => {
       for (const length of [13, 31, 70]) {
         const cut = join(fixture.path, 'cut');
         writeFileSync(cut, bytes.subarray(0, Math.min(length, bytes.length - 1)));
-        const { code, stderr } = await runCli(['dump', cut]);
+        const { code, stderr } = await host.run(['dump', cut]);
         assert.equal(code, ending === '.log' && length === 70 ? code : 1, `${ending} cut at ${length}`);
         assert.doesNotMatch(stderr, /INTERNAL/);
       }

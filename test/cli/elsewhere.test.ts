@@ -2,9 +2,14 @@
 import assert from 'node:assert/strict';
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
-import { runCli, succeed } from './cli-process.ts';
+import { after, test } from 'node:test';
+import { CliHost, runCli, succeed } from './cli-process.ts';
 import { storeWith, withStore } from './store-fixture.ts';
+
+const host = new CliHost();
+after(() => {
+  host.end();
+});
 
 test('objects move to another place when they are copied, and not before', async () => {
   const fixture = await storeWith({ values: ['one', 'two'] });
@@ -17,15 +22,15 @@ test('objects move to another place when they are copied, and not before', async
       code: 'ERR_MILLRACE_OBJECT_NOT_FOUND',
       message: /copy what is below .*objects there/,
     });
-    assert.equal(await succeed(['read', store, 'values']), 'one\ntwo\n');
+    assert.equal(await host.succeed(['read', store, 'values']), 'one\ntwo\n');
 
     cpSync(own, place, { recursive: true });
     await succeed(['ingest', store, 'values', '--objects', place], 'three\n');
     rmSync(own, { recursive: true });
-    assert.equal(await succeed(['read', store, 'values', '--objects', place]), 'one\ntwo\nthree\n');
-    assert.match(await succeed(['verify', store, '--objects', place]), /^intact: 3 records/);
+    assert.equal(await host.succeed(['read', store, 'values', '--objects', place]), 'one\ntwo\nthree\n');
+    assert.match(await host.succeed(['verify', store, '--objects', place]), /^intact: 3 records/);
 
-    const lost = await runCli(['read', store, 'values']);
+    const lost = await host.run(['read', store, 'values']);
     assert.equal(lost.code, 1);
     assert.match(lost.stderr, /ERR_MILLRACE_OBJECT_NOT_FOUND: .*name with --objects the place/);
   } finally {
@@ -53,11 +58,11 @@ test('every command that reads or writes records takes the place of the objects'
       await succeed([...command, ...elsewhere], command[0] === 'ingest' ? 'four\n' : undefined);
     }
     const target = join(fixture.path, 'target');
-    assert.match(await succeed(['backup', store, target, ...elsewhere]), /^backup 1: 3 records of 1 stream/);
+    assert.match(await host.succeed(['backup', store, target, ...elsewhere]), /^backup 1: 3 records of 1 stream/);
     const copy = join(fixture.path, 'copy');
     const there = join(fixture.path, 'there');
-    await succeed(['restore', target, copy, '--objects', there]);
-    assert.equal(await succeed(['read', copy, 'values', '--from', '1', '--objects', there]), 'two\nthree\nfour\n');
+    await host.succeed(['restore', target, copy, '--objects', there]);
+    assert.equal(await host.succeed(['read', copy, 'values', '--from', '1', '--objects', there]), 'two\nthree\nfour\n');
   } finally {
     fixture.remove();
   }

@@ -2,9 +2,14 @@
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, rmSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { suite, test } from 'node:test';
-import { runCli, succeed } from './cli-process.ts';
+import { after, suite, test } from 'node:test';
+import { CliHost } from './cli-process.ts';
 import { startWriter, storeWith, type StoreFixture, withStore } from './store-fixture.ts';
+
+const host = new CliHost();
+after(() => {
+  host.end();
+});
 
 const DAYS_AGO = new Date(Date.now() - 2 * 86_400_000);
 
@@ -32,19 +37,19 @@ async function withOrphan(): Promise<{ readonly fixture: StoreFixture; readonly 
 suite('gc', () => {
   test('--dry-run names what it would delete; without it, that is deleted', async () => {
     const { fixture, path, key } = await withOrphan();
-    const listed = await succeed(['gc', fixture.store, '--dry-run']);
+    const listed = await host.succeed(['gc', fixture.store, '--dry-run']);
     assert.match(listed, new RegExp(`^${key}  .*\\n1 orphan \\(.*\\) among 2 objects: nothing deleted\\n$`));
     assert.ok(existsSync(path));
-    const report = JSON.parse(await succeed(['gc', fixture.store, '--json'])) as Record<string, unknown>;
+    const report = JSON.parse(await host.succeed(['gc', fixture.store, '--json'])) as Record<string, unknown>;
     assert.deepEqual([report['orphans'], report['deleted'], report['dryRun']], [1, 1, false]);
     assert.ok(!existsSync(path));
-    assert.equal(await succeed(['read', fixture.store, 'values']), 'one\n');
+    assert.equal(await host.succeed(['read', fixture.store, 'values']), 'one\n');
     fixture.remove();
   });
 
   test('refuses an age that is not safe', async () => {
     const fixture = await storeWith({});
-    const { code, stderr } = await runCli(['gc', fixture.store, '--min-age', '1000', '--dry-run']);
+    const { code, stderr } = await host.run(['gc', fixture.store, '--min-age', '1000', '--dry-run']);
     assert.equal(code, 1);
     assert.match(stderr, /^millrace: ERR_MILLRACE_INVALID_ARGUMENT: minAge [^\n]+\n$/);
     fixture.remove();
@@ -54,14 +59,14 @@ suite('gc', () => {
 suite('objects', () => {
   test('lists objects by state, and describes one', async () => {
     const fixture = await storeWith({ values: ['one', 'two'] });
-    const { objects } = JSON.parse(await succeed(['objects', fixture.store, '--json'])) as {
+    const { objects } = JSON.parse(await host.succeed(['objects', fixture.store, '--json'])) as {
       objects: { key: string }[];
     };
     const key = objects[0]?.key ?? '';
-    assert.match(await succeed(['objects', fixture.store]), new RegExp(`${key}  committed`));
-    assert.equal(await succeed(['objects', fixture.store, '--state', 'deleting']), 'no objects\n');
-    assert.match(await succeed(['objects', fixture.store, '--key', key]), /\nvalues +0 +2 +2 /);
-    const missing = await runCli(['objects', fixture.store, '--key', 'nothing']);
+    assert.match(await host.succeed(['objects', fixture.store]), new RegExp(`${key}  committed`));
+    assert.equal(await host.succeed(['objects', fixture.store, '--state', 'deleting']), 'no objects\n');
+    assert.match(await host.succeed(['objects', fixture.store, '--key', key]), /\nvalues +0 +2 +2 /);
+    const missing = await host.run(['objects', fixture.store, '--key', 'nothing']);
     assert.match(missing.stderr, /^millrace: ERR_MILLRACE_OBJECT_NOT_FOUND: [^\n]+\n$/);
     fixture.remove();
   });
@@ -73,9 +78,9 @@ suite('compact --pause', () => {
     const writer = await startWriter(fixture.store, 'values', 1, 0);
     const paused = (): Promise<boolean> =>
       withStore({ dir: fixture.store, readOnly: true }, (store) => store.compactionPaused());
-    assert.match(await succeed(['compact', fixture.store, '--pause']), /^compaction is paused for all processes/);
+    assert.match(await host.succeed(['compact', fixture.store, '--pause']), /^compaction is paused for all processes/);
     assert.equal(await paused(), true);
-    assert.equal(await succeed(['compact', fixture.store, '--resume', '--json']), '{"paused":false}\n');
+    assert.equal(await host.succeed(['compact', fixture.store, '--resume', '--json']), '{"paused":false}\n');
     assert.equal(await paused(), false);
     await writer.kill();
     fixture.remove();
@@ -94,14 +99,14 @@ suite('a store that is no directory', () => {
       ['objects', '--coordinator', 'hunter2', '--objects', './objects'],
       ['objects', '--coordinator', `${secret}host/db`, '--objects', 's3://bucket/?secret=hunter2'],
     ];
-    const results = await Promise.all(wrong.map((args) => runCli(args)));
+    const results = await Promise.all(wrong.map((args) => host.run(args)));
     for (const [index, { code, stdout, stderr }] of results.entries()) {
       assert.deepEqual([code, stdout], [2, ''], wrong[index]?.join(' '));
       assert.match(stderr, /^millrace: ERR_MILLRACE_INVALID_ARGUMENT: [^\n]+\n$/);
       assert.ok(!stderr.includes('hunter2'), stderr);
     }
     const gone = ['verify', '--coordinator', `${secret}127.0.0.1:1/db`, '--objects', './objects'];
-    const { code, stderr } = await runCli(gone);
+    const { code, stderr } = await host.run(gone);
     assert.equal(code, 1);
     assert.match(stderr, /^millrace: ERR_MILLRACE_UNAVAILABLE: [^\n]+\n$/);
     assert.ok(!stderr.includes('hunter2'), stderr);

@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import type { StreamInfo } from '../../src/index.ts';
-import { succeed } from './cli-process.ts';
+import { CliHost } from './cli-process.ts';
 import { storeWith, withStore } from './store-fixture.ts';
+
+const host = new CliHost();
+after(() => {
+  host.end();
+});
 
 suite('ls', () => {
   test('lists streams by name with what they hold', async () => {
     const fixture = await storeWith({ b: ['12345', '1'], a: [] });
-    const { streams } = JSON.parse(await succeed(['ls', fixture.store, '--json'])) as { streams: StreamInfo[] };
+    const { streams } = JSON.parse(await host.succeed(['ls', fixture.store, '--json'])) as { streams: StreamInfo[] };
     assert.deepEqual(
       streams.map(({ name, records, userBytes, nextOffset }) => ({ name, records, userBytes, nextOffset })),
       [
@@ -15,7 +20,7 @@ suite('ls', () => {
         { name: 'b', records: 2, userBytes: 6, nextOffset: 2 },
       ],
     );
-    const [heading, first, second, ...rest] = (await succeed(['ls', fixture.store])).split('\n');
+    const [heading, first, second, ...rest] = (await host.succeed(['ls', fixture.store])).split('\n');
     assert.match(heading ?? '', /^stream +records/);
     assert.match(first ?? '', /^a +0 +0 +0 +0 B/);
     assert.match(second ?? '', /^b +2 +0 +2 +6 B/);
@@ -25,8 +30,8 @@ suite('ls', () => {
 
   test('says that a store is empty', async () => {
     const fixture = await storeWith({});
-    assert.equal(await succeed(['ls', fixture.store]), 'no streams\n');
-    assert.deepEqual(JSON.parse(await succeed(['ls', fixture.store, '--json'])), {
+    assert.equal(await host.succeed(['ls', fixture.store]), 'no streams\n');
+    assert.deepEqual(JSON.parse(await host.succeed(['ls', fixture.store, '--json'])), {
       directory: fixture.store,
       streams: [],
       unflushedRecords: 0,
@@ -38,7 +43,7 @@ suite('ls', () => {
     const fixture = await storeWith({ 'stream with spaces': ['x'] });
     for (const args of [['ls'], ['info', 'stream with spaces'], ['verify']]) {
       const [command = '', ...rest] = args;
-      assert.doesNotMatch(await succeed([command, fixture.store, ...rest]), /[^\P{Cc}\n]/u);
+      assert.doesNotMatch(await host.succeed([command, fixture.store, ...rest]), /[^\P{Cc}\n]/u);
     }
     fixture.remove();
   });
@@ -50,7 +55,7 @@ suite('info', () => {
     const expected = await withStore({ dir: fixture.store, readOnly: true }, async (store) =>
       (await store.stream('values')).info(),
     );
-    assert.deepEqual(JSON.parse(await succeed(['info', fixture.store, 'values', '--json'])), {
+    assert.deepEqual(JSON.parse(await host.succeed(['info', fixture.store, 'values', '--json'])), {
       ...expected,
       consumers: 0,
       unflushedRecords: 0,
@@ -64,7 +69,7 @@ suite('info', () => {
     await withStore({ dir: fixture.store }, async (store) => {
       await store.stream('values', { retention: { maxBytes: 5_000_000, maxAge: 60_000 }, cleanup: 'compact' });
     });
-    const text = await succeed(['info', fixture.store, 'values']);
+    const text = await host.succeed(['info', fixture.store, 'values']);
     assert.match(text, /^stream +values$/m);
     assert.match(text, /^first timestamp +1970-01-01T00:00:00.000Z$/m);
     assert.match(text, /^retention +5\.0 MB, 60,000 ms$/m);

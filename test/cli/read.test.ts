@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
-import { finished, nextLines, runCli, startCli, succeed } from './cli-process.ts';
+import { after, suite, test } from 'node:test';
+import { CliHost, finished, nextLines, startCli, succeed } from './cli-process.ts';
 import { startWriter, storeWith, withStore } from './store-fixture.ts';
+
+const host = new CliHost();
+after(() => {
+  host.end();
+});
 
 const NUMBERS = Array.from({ length: 100 }, (_, index) => ({ value: `v${index}`, timestamp: 1_000 + index }));
 
@@ -14,13 +19,13 @@ function lines(from: number, to: number): string {
 suite('read', () => {
   test('prints all values in order', async () => {
     const fixture = await storeWith({ numbers: NUMBERS });
-    assert.equal(await succeed(['read', fixture.store, 'numbers']), lines(0, 100));
+    assert.equal(await host.succeed(['read', fixture.store, 'numbers']), lines(0, 100));
     fixture.remove();
   });
 
   test('starts where it is told to, and stops after --limit', async () => {
     const fixture = await storeWith({ numbers: NUMBERS });
-    const read = (...args: string[]): Promise<string> => succeed(['read', fixture.store, 'numbers', ...args]);
+    const read = (...args: string[]): Promise<string> => host.succeed(['read', fixture.store, 'numbers', ...args]);
     assert.equal(await read('--from', '42', '--limit', '3'), lines(42, 45));
     assert.equal(await read('--from', 'first', '--limit', '1'), lines(0, 1));
     assert.equal(await read('--from', 'last'), lines(99, 100));
@@ -34,7 +39,7 @@ suite('read', () => {
 
   test('an offset beyond the end fails and names the end', async () => {
     const fixture = await storeWith({ numbers: NUMBERS });
-    const { code, stdout, stderr } = await runCli(['read', fixture.store, 'numbers', '--from', '101']);
+    const { code, stdout, stderr } = await host.run(['read', fixture.store, 'numbers', '--from', '101']);
     assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
     assert.match(stderr, /^millrace: ERR_MILLRACE_OFFSET_OUT_OF_RANGE: [^\n]*100[^\n]*\n$/);
     fixture.remove();
@@ -42,7 +47,7 @@ suite('read', () => {
 
   test('a stream that does not exist fails', async () => {
     const fixture = await storeWith({ numbers: NUMBERS });
-    const { code, stderr } = await runCli(['read', fixture.store, 'letters']);
+    const { code, stderr } = await host.run(['read', fixture.store, 'letters']);
     assert.equal(code, 1);
     assert.match(stderr, /^millrace: ERR_MILLRACE_STREAM_NOT_FOUND: [^\n]+letters[^\n]+\n$/);
     fixture.remove();
@@ -57,7 +62,7 @@ suite('read', () => {
         { value: '', timestamp: 8 },
       ],
     });
-    const printed = (await succeed(['read', fixture.store, 'mixed', '--json'])).trim().split('\n');
+    const printed = (await host.succeed(['read', fixture.store, 'mixed', '--json'])).trim().split('\n');
     assert.deepEqual(
       printed.map((line) => JSON.parse(line) as unknown),
       [
@@ -86,7 +91,7 @@ suite('read', () => {
   test('beside a running writer it prints what is in segments, and notes the rest', async () => {
     const fixture = await storeWith({});
     const writer = await startWriter(fixture.store, 'values', 3, 2);
-    const { code, stdout, stderr } = await runCli(['read', fixture.store, 'values']);
+    const { code, stdout, stderr } = await host.run(['read', fixture.store, 'values']);
     assert.deepEqual({ code, stdout }, { code: 0, stdout: 'value 0\nvalue 1\nvalue 2\n' });
     assert.match(stderr, /^millrace: note: 2 newer records of values are in the write-ahead log only[^\n]*\n$/);
     await writer.kill();
@@ -99,26 +104,26 @@ suite('read', () => {
     await writer.kill();
     for (const args of [['read', 'values'], ['info', 'values'], ['ls']] as const) {
       const [command, ...rest] = args;
-      const { code, stderr } = await runCli([command, fixture.store, ...rest]);
+      const { code, stderr } = await host.run([command, fixture.store, ...rest]);
       assert.equal(code, 0);
       assert.match(stderr, /note: 4 newer records of [^\n]+ run: millrace recover /, command);
     }
     for (const args of [['info', 'values'], ['ls']] as const) {
       const [command, ...rest] = args;
-      const found = JSON.parse(await succeed([command, fixture.store, ...rest, '--json'])) as {
+      const found = JSON.parse(await host.succeed([command, fixture.store, ...rest, '--json'])) as {
         unflushedRecords: number;
       };
       assert.equal(found.unflushedRecords, 4);
     }
     // The note is for whoever has reached the end.
-    assert.equal(await succeed(['read', fixture.store, 'values', '--limit', '1']), 'value 0\n');
-    assert.match(await succeed(['recover', fixture.store]), /^4 records recovered from \d blocks of the log\n$/);
-    assert.match(await succeed(['recover', fixture.store]), /^nothing to recover/);
+    assert.equal(await host.succeed(['read', fixture.store, 'values', '--limit', '1']), 'value 0\n');
+    assert.match(await host.succeed(['recover', fixture.store]), /^4 records recovered from \d blocks of the log\n$/);
+    assert.match(await host.succeed(['recover', fixture.store]), /^nothing to recover/);
     assert.equal(
       await succeed(['ingest', fixture.store, 'values'], ''),
       '0 records (0 B) kept in values: the next offset is 5\n',
     );
-    assert.equal((await succeed(['read', fixture.store, 'values'])).split('\n').length, 6);
+    assert.equal((await host.succeed(['read', fixture.store, 'values'])).split('\n').length, 6);
     fixture.remove();
   });
 
@@ -138,7 +143,7 @@ suite('read', () => {
 
   test('--follow with --limit ends by itself', async () => {
     const fixture = await storeWith({ values: ['a', 'b'] });
-    assert.equal(await succeed(['read', fixture.store, 'values', '--follow', '--limit', '2']), 'a\nb\n');
+    assert.equal(await host.succeed(['read', fixture.store, 'values', '--follow', '--limit', '2']), 'a\nb\n');
     fixture.remove();
   });
 });

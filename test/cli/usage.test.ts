@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { suite, test } from 'node:test';
-import { runCli, succeed } from './cli-process.ts';
+import { after, suite, test } from 'node:test';
+import { CliHost, runCli, succeed } from './cli-process.ts';
 import { storeWith } from './store-fixture.ts';
 
 const COMMANDS = [
@@ -26,6 +26,11 @@ const COMMANDS = [
 const MANIFEST = join(import.meta.dirname, '..', '..', '..', 'package.json');
 
 suite('usage', () => {
+  const host = new CliHost();
+  after(() => {
+    host.end();
+  });
+
   test('--version is the version of the package', async () => {
     const { version } = JSON.parse(readFileSync(MANIFEST, 'utf8')) as { version: string };
     assert.equal(await succeed(['--version']), `${version}\n`);
@@ -39,9 +44,9 @@ suite('usage', () => {
 
   for (const command of COMMANDS) {
     test(`the help of ${command} has examples of it`, async () => {
-      const help = await succeed([command, '--help']);
+      const help = await host.succeed([command, '--help']);
       assert.match(help, new RegExp(`Examples:\n[^]*millrace ${command} `));
-      assert.equal(await succeed(['help', command]), help);
+      assert.equal(await host.succeed(['help', command]), help);
     });
   }
 
@@ -74,7 +79,7 @@ suite('usage', () => {
   ];
   for (const [what, args, message] of wrong) {
     test(`${what} is a usage error on one line`, async () => {
-      const { code, stdout, stderr } = await runCli(args);
+      const { code, stdout, stderr } = await host.run(args);
       assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
       assert.match(stderr, /^millrace: ERR_MILLRACE_INVALID_ARGUMENT: [^\n]+\n$/);
       assert.match(stderr, message);

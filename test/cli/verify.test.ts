@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { suite, test } from 'node:test';
+import { after, suite, test } from 'node:test';
 import type { VerifyProblem } from '../../src/store/verify.ts';
-import { runCli, succeed } from './cli-process.ts';
+import { CliHost } from './cli-process.ts';
 import { blockOf, filesOf, firstFileOf, flipByte } from './damage.ts';
 import { startWriter, storeWith, type StoreFixture } from './store-fixture.ts';
+
+const host = new CliHost();
+after(() => {
+  host.end();
+});
 
 interface Report {
   readonly intact: boolean;
@@ -16,7 +21,7 @@ interface Report {
 }
 
 async function reportOf(fixture: StoreFixture): Promise<Report & { readonly code: number | null }> {
-  const { code, stdout, stderr } = await runCli(['verify', fixture.store, '--json']);
+  const { code, stdout, stderr } = await host.run(['verify', fixture.store, '--json']);
   assert.equal(stderr, '');
   return { code, ...(JSON.parse(stdout) as Report) };
 }
@@ -26,7 +31,7 @@ suite('verify', () => {
     const fixture = await storeWith({ values: ['a', 'b'], others: ['c'] });
     const { code, intact, records, problems } = await reportOf(fixture);
     assert.deepEqual({ code, intact, records, problems }, { code: 0, intact: true, records: 3, problems: [] });
-    assert.match(await succeed(['verify', fixture.store]), /^intact: 3 records in \d segments? /);
+    assert.match(await host.succeed(['verify', fixture.store]), /^intact: 3 records in \d segments? /);
     fixture.remove();
   });
 
@@ -45,7 +50,7 @@ suite('verify', () => {
   test('a damaged byte in a segment is found, and named on a line', async () => {
     const fixture = await storeWith({ values: ['a'.repeat(1000)] });
     flipByte(firstFileOf(fixture.store, '.seg'), 200);
-    const { code, stdout, stderr } = await runCli(['verify', fixture.store]);
+    const { code, stdout, stderr } = await host.run(['verify', fixture.store]);
     assert.deepEqual({ code, stderr }, { code: 1, stderr: '' });
     assert.match(stdout, /^damaged: segments\/[^\n]+\.seg: [^\n]+\n1 problem: /);
     const report = await reportOf(fixture);
@@ -57,7 +62,7 @@ suite('verify', () => {
     const streams = Array.from({ length: 10 }, (_, index) => `s${index}`);
     const fixture = await storeWith(Object.fromEntries(streams.map((name) => [name, ['a', 'b']])));
     truncateSync(firstFileOf(fixture.store, '.seg'), 100);
-    const { stdout } = await runCli(['verify', fixture.store]);
+    const { stdout } = await host.run(['verify', fixture.store]);
     const named = streams.slice(0, 8).map((name) => `${name} 0 to 1`);
     assert.match(stdout, new RegExp(`; it held ${named.join(', ')}, 2 more ranges\n`));
     const { problems } = await reportOf(fixture);
@@ -70,10 +75,10 @@ suite('verify', () => {
 
   test('a damaged segment of tracking alone held consumers', async () => {
     const fixture = await storeWith({ values: ['a', 'b'] });
-    await succeed(['offsets', fixture.store, 'values', '--set', 'billing=1']);
+    await host.succeed(['offsets', fixture.store, 'values', '--set', 'billing=1']);
     const [, tracking] = filesOf(fixture.store, '.seg');
     truncateSync(tracking as string, 100);
-    assert.match((await runCli(['verify', fixture.store])).stdout, /; it held consumers of values\n/);
+    assert.match((await host.run(['verify', fixture.store])).stdout, /; it held consumers of values\n/);
     fixture.remove();
   });
 
@@ -125,7 +130,7 @@ suite('verify', () => {
     ] as const) {
       const fixture = await storeWith({ values: ['a'] });
       flipByte(firstFileOf(fixture.store, file), position);
-      const { code, stderr } = await runCli(['verify', fixture.store]);
+      const { code, stderr } = await host.run(['verify', fixture.store]);
       assert.equal(code, 1);
       assert.match(stderr, /^millrace: ERR_MILLRACE_MANIFEST_CORRUPT: [^\n]+\n$/);
       fixture.remove();

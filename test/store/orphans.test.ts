@@ -58,6 +58,10 @@ suite('orphans', () => {
       [old],
     );
     assert.deepEqual([report.orphans, report.deleted, report.young, report.objects], [1, 0, 1, 4]);
+    const metrics = store.metrics().split('\n');
+    assert.ok(
+      metrics.includes('millrace_orphans 1') && metrics.includes(`millrace_orphan_bytes ${report.orphanBytes}`),
+    );
     assert.deepEqual(report.foreign, [FOREIGN]);
     for (const key of [old, young, FOREIGN]) assert.ok(existsSync(folder.path('objects', key)));
     await assert.rejects(store.removeOrphans(), coded('ERR_MILLRACE_READ_ONLY'));

@@ -149,9 +149,8 @@ if ('missing' in postgres) {
 
     test('refuses one of two processes that publish as the same publisher, and appends nothing twice', async (t) => {
       const shared = new SharedStore(t, server);
-      const publishers = await Promise.all(
-        [0, 1].map(async () => (await (await shared.open()).stream('s')).publisher('p')),
-      );
+      const stores = [await shared.open(), await shared.open()];
+      const publishers = await Promise.all(stores.map(async (store) => (await store.stream('s')).publisher('p')));
       const records = Array.from({ length: 20 }, (_, publishingId) => ({ publishingId, value: String(publishingId) }));
       assert.deepEqual(await Promise.all(publishers.map((publisher) => publisher.lastPublishingId())), [
         undefined,
@@ -162,6 +161,7 @@ if ('missing' in postgres) {
       assert.equal(outcomes.filter(({ status }) => status === 'rejected').length, 1);
       const failure = outcomes[refused] as { readonly reason: MillraceError };
       assert.equal(failure.reason.code, 'ERR_MILLRACE_CONFLICT');
+      assert.ok((stores[refused]?.stats().flush?.refusedRuns ?? 0) > 0);
       const again = await publishers[refused]!.appendMany([...records, { publishingId: 20, value: '20' }]);
       assert.deepEqual(
         again.map(({ duplicate }) => duplicate),
