@@ -27,8 +27,11 @@ export const millraceMany: Peer = {
 
 type Append = (streams: readonly Stream[], options: PeerOptions) => PeerLog['append'];
 
+/** The window of the largest records, 64 MiB of values, waits whole while the ring is full. */
+const MAX_QUEUED_BYTES = 256 * 1024 * 1024;
+
 async function openStore(options: PeerOptions, append: Append): Promise<PeerLog> {
-  const store = await open(options.dir);
+  const store = await open({ dir: options.dir, wal: { maxQueuedBytes: MAX_QUEUED_BYTES } });
   const names = Array.from({ length: options.streams }, (_, index) => `stream-${index}`);
   const streams = await Promise.all(names.map((name) => store.stream(name)));
   const first = streams[0]!;
