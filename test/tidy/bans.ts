@@ -19,6 +19,7 @@ interface CallBan {
 /** Bans on any text of the repository. The tidy rules name what they ban, so they are exempt from these. */
 const TEXT_BANS: readonly TextBan[] = [
   {
+    // These words stand here because the rule looks for them.
     pattern: /\b(TODO|FIXME|XXX|HACK)\b/,
     instead: 'do it now, or describe the limit where users read about it',
     except: /^test\/tidy\//,
@@ -34,6 +35,7 @@ const TEXT_BANS: readonly TextBan[] = [
     except: /^test\/tidy\//,
   },
   {
+    // Nothing is disabled here: these are the comments that the rule looks for.
     pattern: /eslint-disable|@ts-ignore|@ts-nocheck|prettier-ignore/,
     instead: 'repair the code, or change the rule for everybody',
     except: /^(test\/tidy\/|docs\/style\.md$|CONTRIBUTING\.md$)/,
