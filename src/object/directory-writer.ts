@@ -63,6 +63,7 @@ export class DirectoryWriter implements ObjectWriter {
 
   async commit(): Promise<number> {
     assert(this.#state === 'open', 'a writer commits once, and not after a failure');
+    assert(this.#writing === undefined, 'a commit syncs what was written, so nothing may still be on its way');
     const { fileSystem, key, path, temporaryPath } = this.#options;
     this.#guard(() => {
       this.#openFile().syncSync();
