@@ -5,8 +5,10 @@
  */
 import { join } from 'node:path';
 import type { FileSystem } from '../base/file-system.ts';
+import { TEMPORARY_SUFFIX } from '../base/whole-file.ts';
 import type { RingGeometry } from '../ring/geometry.ts';
-import { createSlotFiles, removeUnfinishedSlotFiles } from '../wal/slot-files.ts';
+import { isCleanMarkName } from '../wal/clean-mark.ts';
+import { createSlotFiles, parseSlotFileName } from '../wal/slot-files.ts';
 import type { StorePaths } from './paths.ts';
 
 /** Puts files of `geometry`, empty, in the place of the present ones, which must hold nothing of value. */
@@ -40,11 +42,21 @@ export function settleWalFolder(fileSystem: FileSystem, paths: StorePaths): void
   }
   removeFolder(fileSystem, paths.walNew);
   removeFolder(fileSystem, paths.walOld);
-  if (isThere(paths.wal)) removeUnfinishedSlotFiles(fileSystem, paths.wal);
+  if (isThere(paths.wal)) removeUnfinishedFiles(fileSystem, paths.wal);
 }
 
 function removeFolder(fileSystem: FileSystem, path: string): void {
   if (fileSystem.statSync(path) === undefined) return;
   for (const name of fileSystem.listSync(path)) fileSystem.removeSync(join(path, name));
   fileSystem.removeDirectorySync(path);
+}
+
+/** Of a lane that is opened later, or of fewer slots than before, nobody else would remove what a crash cut short. */
+function removeUnfinishedFiles(fileSystem: FileSystem, directory: string): void {
+  for (const name of fileSystem.listSync(directory)) {
+    if (!name.endsWith(TEMPORARY_SUFFIX)) continue;
+    const plain = name.slice(0, -TEMPORARY_SUFFIX.length);
+    const isOurs = parseSlotFileName(plain) !== undefined || isCleanMarkName(plain);
+    if (isOurs) fileSystem.removeSync(join(directory, name));
+  }
 }

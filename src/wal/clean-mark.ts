@@ -37,6 +37,10 @@ export function cleanMarkName(lane: number): string {
   return `lane-${String(lane).padStart(3, '0')}.clean`;
 }
 
+export function isCleanMarkName(name: string): boolean {
+  return /^lane-\d{3}\.clean$/.test(name);
+}
+
 /** Writes the mark whole and durably. Nothing may be written to the lane's log afterwards. */
 export function writeCleanMark({ fileSystem, directory, storeId, lane }: LanePlace, mark: CleanMark): void {
   const bytes = new Uint8Array(CLEAN_BYTES);

@@ -4,7 +4,7 @@ import { PAGE_BYTES, viewOf } from '../base/bytes.ts';
 import type { FileHandle, FileSystem } from '../base/file-system.ts';
 import { isSystemError } from '../base/node-file-system.ts';
 import { allocatePages } from '../base/page-memory.ts';
-import { readFileAtSync, TEMPORARY_SUFFIX, replaceFile, writeWhole } from '../base/whole-file.ts';
+import { readFileAtSync, replaceFile, writeWhole } from '../base/whole-file.ts';
 import { xxh64 } from '../codec/checksum.ts';
 import { shortWrite, writeFailure } from '../errors/write-failure.ts';
 import { MIB } from '../limits/limits.ts';
@@ -124,15 +124,6 @@ export async function rebuildSlotFiles(
     await writeSlotFile(fileSystem, path, image.length, (at) => image.subarray(at, at + BIRTH_WRITE_BYTES));
   }
   if (slotIndexes.length > 0) fileSystem.syncDirectorySync(directory);
-}
-
-/** Removes slot files whose making a crash cut short: of a lane that is made later, nobody else would. */
-export function removeUnfinishedSlotFiles(fileSystem: FileSystem, directory: string): void {
-  for (const name of fileSystem.listSync(directory)) {
-    if (!name.endsWith(TEMPORARY_SUFFIX)) continue;
-    const isOurs = parseSlotFileName(name.slice(0, -TEMPORARY_SUFFIX.length)) !== undefined;
-    if (isOurs) fileSystem.removeSync(join(directory, name));
-  }
 }
 
 /** Writes a slot file. `content` gives the bytes from a position on, as many as it likes. */

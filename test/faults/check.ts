@@ -39,7 +39,7 @@ export async function checkReads(store: Store, oracle: Oracle, moment: number): 
     const { firstOffset } = await stream.info();
     const content = await contentOf(stream);
     const { changes, certain: acknowledged } = history.changesAt(moment);
-    const versions = [0, ...changes.keys()].map((count) => history.after(changes.slice(0, count + 1)));
+    const versions = history.versions(changes);
     const records = history.after(changes.slice(0, acknowledged));
     for (let offset = firstOffset; offset < records.length; offset += 1) {
       const found = content.get(offset);

@@ -65,6 +65,11 @@ export class StreamHistory {
     return records;
   }
 
+  /** The records before the first of the changes, and after each of them. */
+  versions(changes: readonly Deed<Change>[] = this.changes): ModelRecord[][] {
+    return [[], ...changes].map((_, count) => this.after(changes.slice(0, count)));
+  }
+
   /** Changes that may be there at a moment, and how many of them, from the first on, certainly are. */
   changesAt(moment: number): { readonly changes: readonly Deed<Change>[]; readonly certain: number } {
     const changes = this.changes.filter(({ startedAt, refusedAt }) => startedAt < moment && refusedAt >= moment);

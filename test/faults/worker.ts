@@ -166,9 +166,7 @@ export class Worker {
       const history = oracle.streams.findLast((stream) => stream.name === name);
       assert.ok(history !== undefined, `a reader sees ${name}, which nobody made`);
       const stream = await this.#settle(reader.stream(name));
-      const versions = [0, ...history.changes.keys()].map((count) =>
-        history.after(history.changes.slice(0, count + 1)),
-      );
+      const versions = history.versions();
       for (const [offset, { value }] of await this.#settle(contentOf(stream))) {
         const known = versions.some((records) => records[offset]?.value === value);
         assert.ok(known, `a reader sees ${value?.slice(0, 20)} at ${offset} of ${name}, which nobody appended there`);

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { after, suite, test, type TestContext } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
+import { atEnd } from '../support/at-end.ts';
 import { startChromium } from '../support/chromium.ts';
 import { numbered } from '../support/test-store.ts';
 import { served, type ServedStore } from './server-fixture.ts';
@@ -34,7 +35,7 @@ async function openPage(
 ): Promise<Opened> {
   assert.ok('browser' in chromium);
   const context = await chromium.browser.newContext({ viewport: WIDE, ...options });
-  t.after(() => context.close());
+  atEnd(t, () => context.close());
   const page = await context.newPage();
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(error.message));

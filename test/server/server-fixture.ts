@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import type { OpenOptions, Store } from '../../src/index.ts';
 import { serve, type ServeOptions, type StoreServer } from '../../src/server.ts';
+import { atEnd } from '../support/at-end.ts';
 import { StoreFolder } from '../support/test-store.ts';
 
 export interface Operation {
@@ -107,7 +108,7 @@ export async function served(
   const store = await folder.open(storeOptions);
   const settings = { port: 0, shutdownGrace: 2_000, ...options };
   const client = new ServedStore(folder, settings, store, await serve(store, settings));
-  t.after(() => client.server.close());
+  atEnd(t, () => client.server.close());
   return client;
 }
 

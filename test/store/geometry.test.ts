@@ -86,10 +86,16 @@ test('the largest record is bound by the ring that there is, whatever the option
   assert.equal(await (await larger.stream('a')).append(Buffer.alloc(60_000)), 0);
 });
 
-test('slot files that were never finished are gone once the store was opened, strangers stay', async (t) => {
+test('files of the log that were never finished are gone once the store was opened, strangers stay', async (t) => {
   const folder = new StoreFolder(t);
   await (await folder.open()).close();
-  const names = ['lane-000-slot-001.wal.tmp', 'lane-002-slot-000.wal.tmp', 'notes.tmp'];
+  const names = [
+    'lane-000-slot-001.wal.tmp',
+    'lane-002-slot-000.wal.tmp',
+    'lane-000.clean.tmp',
+    'lane-002.clean.tmp',
+    'notes.tmp',
+  ];
   for (const name of names) writeFileSync(join(folder.dir, 'wal', name), 'x');
   await (await folder.open({ readOnly: true })).close();
   for (const name of names) assert.ok(existsSync(join(folder.dir, 'wal', name)), 'a reader leaves everything alone');

@@ -6,6 +6,7 @@ import type { Coordinator, ObjectCommit } from '../../src/coordinator/coordinato
 import { MillraceError } from '../../src/errors/millrace-error.ts';
 import { open, type OpenOptions, type Store } from '../../src/index.ts';
 import { postgres as describePostgres, type PostgresOptions } from '../../src/postgres.ts';
+import { atEnd } from '../support/at-end.ts';
 import { newSchema } from '../support/postgres-coordinators.ts';
 import { findPostgres, PostgresServer } from '../support/postgres-server.ts';
 import { checkStream, WriterProcess } from '../support/shared-world.ts';
@@ -24,7 +25,7 @@ class SharedStore {
     const directory = temporaryDirectory();
     this.objects = join(directory.path, 'objects');
     this.database = { ...server.options, schema: newSchema(), maxConnections: 4 };
-    t.after(async () => {
+    atEnd(t, async () => {
       await Promise.allSettled(this.#opened.map((store) => store.close()));
       directory.remove();
     });

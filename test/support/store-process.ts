@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
+import { atEnd } from './at-end.ts';
 import type { StoreCommands } from './store-commands.ts';
 
 const CHILD: string = join(import.meta.dirname, 'store-child.js');
@@ -70,7 +71,7 @@ export class StoreProcess {
       ...(user === undefined ? {} : { uid: user, gid: user }),
     });
     const started = new StoreProcess(child);
-    t.after(() => started.kill());
+    atEnd(t, () => started.kill());
     await new Promise((resolve, reject) => {
       started.#waiting.set(0, { resolve, reject });
     });

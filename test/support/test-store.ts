@@ -11,6 +11,7 @@ import {
   type Store,
   type WalOptions,
 } from '../../src/index.ts';
+import { atEnd } from './at-end.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** The smallest ring: it is full after a few appends, so that tests meet flushes without writing much. */
@@ -31,7 +32,7 @@ export class StoreFolder {
     const directory = temporaryDirectory();
     this.parent = directory.path;
     this.dir = join(directory.path, 'store');
-    t.after(async () => {
+    atEnd(t, async () => {
       // A test that failed midway may leave a store that cannot close; the first error is the one that counts.
       await Promise.allSettled(this.#stores.map((store) => store.close()));
       directory.remove();
