@@ -7,7 +7,7 @@ interface WatchdogData {
   readonly seed: number;
 }
 
-const PATIENCE = 30_000;
+const PATIENCE = 120_000;
 const { place, names, seed } = workerData as WatchdogData;
 let last = '';
 

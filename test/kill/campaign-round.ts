@@ -11,6 +11,7 @@ import { open, type WalOptions } from '../../src/index.ts';
 import type { Task } from './child.ts';
 import type { CuttableDisk } from './cuttable-disk.ts';
 import type { Content, Expectation } from './expectation.ts';
+import type { OperationCounts } from '../support/fault-shim.ts';
 import { isTimed, type Moment, prepareKill, type Weapon, WORK_MAX } from './moment.ts';
 import { ReaderBeside } from './reader-beside.ts';
 import { isIntention, monotonicNow, REPORT_DESCRIPTOR, ReportReader, type TimedReport } from './reports.ts';
@@ -38,8 +39,16 @@ export interface RoundOptions {
   readonly disk?: CuttableDisk;
 }
 
-/** How the process ended: at its operation, or by the clock because its moment was a time, or never came. */
-export type Death = 'operation' | 'time';
+/** How long a process may take until its store is open, in milliseconds: only a hang takes longer. */
+const PATIENCE = 120_000;
+
+/** How the process ended. */
+export interface Death {
+  /** At its operation, or by the clock because its moment was a time, or never came. */
+  readonly by: 'operation' | 'time';
+  /** What it did until then, where that is counted. */
+  readonly counts: OperationCounts | undefined;
+}
 
 /** Throws an assertion error when the store is not what it has to be. */
 export async function killRound(options: RoundOptions): Promise<Death> {
@@ -73,7 +82,7 @@ function workUntilKilled(options: RoundOptions): Promise<Death> {
   const { dir, scratch, random, expectation, workload, moment, disk } = options;
   const publishFrom = expectation.publishFrom();
   const task: Task = { dir, workload, seed: random.uint32(), wal: walOptions(options), publishFrom };
-  const { wrapper, environment } = prepareKill(moment, options.weapon, dir, scratch);
+  const { wrapper, environment, counts } = prepareKill(moment, options.weapon, dir, scratch);
   const [program, ...args] = [...wrapper, process.execPath, CHILD, JSON.stringify(task)];
   const child = spawn(program, args, {
     // Before it is killed, a process whose disk is gone may complain about that: shown only if it ends by itself.
@@ -87,13 +96,18 @@ function workUntilKilled(options: RoundOptions): Promise<Death> {
     killedAt = disk?.cut() ?? monotonicNow();
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
   };
-  // A rule may name an operation that never comes.
   const longest = workloadNamed(workload).work ?? WORK_MAX;
-  let timer = setTimeout(kill, 40 * longest);
+  let timer = setTimeout(kill, PATIENCE);
+  let ended = false;
   const wait = (milliseconds: number): void => {
     clearTimeout(timer);
-    timer = setTimeout(kill, milliseconds);
+    if (!ended) timer = setTimeout(kill, milliseconds);
   };
+  // Its last reports may take a while to arrive: by then there is nobody left to kill.
+  child.once('exit', () => {
+    ended = true;
+    clearTimeout(timer);
+  });
   if (isTimed(moment) && !moment.afterOpen) wait(moment.milliseconds);
   let complaint = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -104,7 +118,10 @@ function workUntilKilled(options: RoundOptions): Promise<Death> {
   const pipe = child.stdio[REPORT_DESCRIPTOR] as Readable;
   pipe.setEncoding('utf8').on('data', (text: string) => {
     for (const report of reader.push(text)) {
-      if (report.type === 'open' && killedAt === undefined) wait(isTimed(moment) ? moment.milliseconds : 4 * longest);
+      if (report.type === 'open' && killedAt === undefined) {
+        // A rule may name an operation that never comes.
+        wait(isTimed(moment) ? moment.milliseconds : 4 * longest);
+      }
       reports.push(report);
     }
   });
@@ -112,14 +129,13 @@ function workUntilKilled(options: RoundOptions): Promise<Death> {
     child.once('error', reject);
     // `close` comes after the last report was read: what was on its way at the kill counts.
     child.once('close', (code, signal) => {
-      clearTimeout(timer);
       const died = killedAt === undefined && signal === 'SIGKILL';
       if (died) killedAt = disk?.cut();
       // Of a kill everything counts; of a power cut what was told before it, and whatever was asked for.
       const end = disk === undefined ? Infinity : (killedAt ?? 0);
       for (const report of reports) if (report.at < end || isIntention(report)) expectation.add(report);
       // Between a power cut and the kill the process may have met the dead disk, and ended by itself.
-      if (killedAt !== undefined || died) resolve(died ? 'operation' : 'time');
+      if (killedAt !== undefined || died) resolve({ by: died ? 'operation' : 'time', counts: counts?.() });
       else reject(new Error(`the process ended by itself with ${code ?? signal ?? 'nothing'}\n${complaint}`));
     });
   });

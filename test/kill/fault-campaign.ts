@@ -7,7 +7,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Random, SeededRandom } from '../../src/base/random.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
-import { type FaultRule, Faults } from '../support/fault-shim.ts';
+import { type FaultRule, Faults, type OperationCounts } from '../support/fault-shim.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { checkStore } from './campaign-round.ts';
 import { Expectation } from './expectation.ts';
@@ -58,10 +58,7 @@ export interface FaultFigures {
   readonly latest: number;
 }
 
-/** How many operations of each kind a process does to which nothing happens. */
-export type OperationCounts = Readonly<Record<string, number>>;
-
-/** Rejects with what is wrong. */
+/** Goes on beyond its time until something has failed, and something was acknowledged. Rejects with what is wrong. */
 export async function runFaultCampaign(options: FaultCampaignOptions): Promise<FaultFigures> {
   const { seed, seconds, faults: most = Infinity, every, progress } = options;
   await loadChecksum();
@@ -69,7 +66,8 @@ export async function runFaultCampaign(options: FaultCampaignOptions): Promise<F
   const end = performance.now() + 1_000 * seconds;
   const directory = temporaryDirectory();
   let figures: FaultFigures = { faults: 0, stopped: 0, records: 0, latest: 0 };
-  const isDone = (): boolean => performance.now() >= end || figures.faults >= most;
+  const isDone = (): boolean =>
+    figures.faults >= most || (performance.now() >= end && figures.faults > 0 && figures.records > 0);
   const sweep = every === undefined ? undefined : everyFault(every);
   // By workload; what a process does depends on what the machine lets it do, so that is counted on the way.
   const counts = new Map<string, OperationCounts>();
@@ -152,8 +150,7 @@ async function faultRound(place: Place, rule: FaultRule): Promise<Outcome> {
     checkStopped(survival, calls.slice(failed));
   }
   await checkStore(workload, dir, expectation);
-  const counts: Record<string, number> = {};
-  for (const { operation } of calls) counts[operation] = (counts[operation] ?? 0) + 1;
+  const counts = faults.counts();
   if (failed < 0) return { failed: undefined, stopped: false, counts };
   return { failed: failed + 1, stopped: survival.append !== 'appended', counts };
 }

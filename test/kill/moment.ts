@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import type { Random } from '../../src/base/random.ts';
 import { hasProgram } from '../support/child-processes.ts';
-import { type FaultRule, Faults, whyNoShim } from '../support/fault-shim.ts';
+import { type FaultRule, Faults, type OperationCounts, whyNoShim } from '../support/fault-shim.ts';
 
 /** At a file operation, counted from the start of the process over all threads. */
 export interface OperationMoment {
@@ -25,7 +25,7 @@ export function isTimed(moment: Moment): moment is TimedMoment {
 
 /** The longest that a process works before it is killed, in milliseconds, where its workload does not say. */
 export const WORK_MAX = 250;
-/** File operations that a process may get through in that time, before it is killed at one. */
+/** File operations that a process may get through in that time, where they are not counted. */
 const OPERATIONS_MAX = 400;
 
 export type Weapon = 'shim' | 'strace' | 'clock';
@@ -48,33 +48,55 @@ export function chooseWeapon(): { readonly weapon: Weapon; readonly reason?: str
   return { weapon: 'clock', reason: `${reason}, and ${noTracer}: processes are killed by the clock only` };
 }
 
-export function randomMoment(random: Random, weapon: Weapon, work: number = WORK_MAX): Moment {
-  if (weapon !== 'clock' && random.below(2) === 0) {
-    const operation = (['write', 'sync', 'rename', 'open', 'any'] as const)[random.below(5)] ?? 'write';
-    const often = operation === 'write' || operation === 'any';
-    const most = Math.ceil((OPERATIONS_MAX * work) / WORK_MAX);
-    const first = 1 + random.below(often ? most : most / 10);
-    return { rule: { operation, first }, after: random.below(2) === 0 };
+/**
+ * Half of the processes are killed by the clock, half at a file operation. `counts`: what a process did that only the
+ * clock has killed, so that early and late operations have the same chance, however many the machine lets a process do.
+ */
+export function randomMoment(
+  random: Random,
+  weapon: Weapon,
+  { work = WORK_MAX, counts }: { readonly work?: number | undefined; readonly counts?: OperationCounts | undefined },
+): Moment {
+  if (weapon === 'shim' && counts === undefined) return { afterOpen: true, milliseconds: work };
+  if (weapon === 'clock' || random.below(2) === 0) {
+    return { afterOpen: random.below(5) > 0, milliseconds: random.below(work) };
   }
-  return { afterOpen: random.below(5) > 0, milliseconds: random.below(work) };
+  const most = counts ?? operationsIn(work);
+  const kinds = [...Object.keys(most), 'any'] as FaultRule['operation'][];
+  const operation = kinds[random.below(kinds.length)] ?? 'any';
+  const total = Object.values(most).reduce((sum, count) => sum + count, 0);
+  const first = 1 + random.below(Math.max(1, operation === 'any' ? total : (most[operation] ?? 1)));
+  return { rule: { operation, first }, after: random.below(2) === 0 };
+}
+
+/** A guess: processes that are killed before they have done so many are killed by the clock. */
+function operationsIn(milliseconds: number): OperationCounts {
+  const often = Math.ceil((OPERATIONS_MAX * milliseconds) / WORK_MAX);
+  const rarely = Math.ceil(often / 10);
+  return { write: often, sync: rarely, rename: rarely, open: rarely };
 }
 
 /** How a process has to be started so that it is killed at its moment. */
 export interface Preparation {
   readonly wrapper: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
+  /** What it did until it was killed, where that is counted. */
+  readonly counts?: () => OperationCounts;
 }
 
 export function prepareKill(moment: Moment, weapon: Weapon, dir: string, scratch: string): Preparation {
+  if (weapon === 'shim') return prepareShim(moment, dir, scratch);
   if (isTimed(moment) || weapon === 'clock') return { wrapper: [], environment: {} };
-  const { rule, after } = moment;
-  if (weapon === 'strace') {
-    const injection = `${CALLS[rule.operation]}:signal=KILL:when=${rule.first}`;
-    return { wrapper: ['strace', '-f', '-qq', '-o', '/dev/null', '-e', `inject=${injection}`], environment: {} };
-  }
+  const injection = `${CALLS[moment.rule.operation]}:signal=KILL:when=${moment.rule.first}`;
+  return { wrapper: ['strace', '-f', '-qq', '-o', '/dev/null', '-e', `inject=${injection}`], environment: {} };
+}
+
+/** Also where the clock kills: what a process does until then is counted. */
+function prepareShim(moment: Moment, dir: string, scratch: string): Preparation {
   const faults = new Faults(dir, scratch);
-  faults.arm({ ...rule, path: '/', action: after ? 'kill-after' : 'kill' });
-  return { wrapper: [], environment: { ...faults.environment, MILLRACE_FAULT_LOG: '' } };
+  if (isTimed(moment)) faults.arm();
+  else faults.arm({ ...moment.rule, path: '/', action: moment.after ? 'kill-after' : 'kill' });
+  return { wrapper: [], environment: faults.environment, counts: () => faults.counts() };
 }
 
 /** The system calls of an operation, as strace names sets of them. */

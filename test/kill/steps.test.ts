@@ -98,7 +98,7 @@ async function checkAfter(folder: StoreFolder, told: Told, step: string): Promis
 const NOTHING: Told = { records: 0, offset: undefined };
 
 for (const [what, work] of Object.entries(WORKS)) {
-  test(`a kill at any step of ${what} loses nothing`, { skip, timeout: 120_000 }, async (t) => {
+  test(`a kill at any step of ${what} loses nothing`, { skip }, async (t) => {
     const steps = await killAtEach(t, work, async (folder) => {
       const store = await folder.open({ wal: WAL });
       const told = { ...NOTHING };
@@ -117,42 +117,38 @@ for (const [what, work] of Object.entries(WORKS)) {
   });
 }
 
-test(
-  'a group of up to a block is there whole or not at all, wherever in the ring it lies',
-  { skip, timeout: 120_000 },
-  async (t) => {
-    const folder = new StoreFolder(t);
-    const faults = new Faults(folder.dir, folder.parent);
-    const wal = { slots: 2, slotBytes: 2 * 1024 * 1024, flushInterval: 3_600_000 };
-    await (await folder.open({ wal })).close();
-    const size = 60;
-    let groups = 0;
-    for (let write = 1; write <= 7; write += 1) {
-      const child = await StoreProcess.start(t, { environment: faults.environment });
-      await child.call('open', { dir: folder.dir, wal });
-      faults.arm({ operation: 'write', path: '.wal', first: write, action: 'kill' });
-      let acknowledged = groups;
-      try {
-        for (;;) {
-          const values = Array.from({ length: size }, (_, index) => `${acknowledged} ${index} `.padEnd(14_900, 'x'));
-          await child.call('appendMany', 'a', values);
-          acknowledged += 1;
-        }
-      } catch (error) {
-        assert.equal((error as { code?: string }).code, 'ENDED');
+test('a group of up to a block is there whole or not at all, wherever in the ring it lies', { skip }, async (t) => {
+  const folder = new StoreFolder(t);
+  const faults = new Faults(folder.dir, folder.parent);
+  const wal = { slots: 2, slotBytes: 2 * 1024 * 1024, flushInterval: 3_600_000 };
+  await (await folder.open({ wal })).close();
+  const size = 60;
+  let groups = 0;
+  for (let write = 1; write <= 7; write += 1) {
+    const child = await StoreProcess.start(t, { environment: faults.environment });
+    await child.call('open', { dir: folder.dir, wal });
+    faults.arm({ operation: 'write', path: '.wal', first: write, action: 'kill' });
+    let acknowledged = groups;
+    try {
+      for (;;) {
+        const values = Array.from({ length: size }, (_, index) => `${acknowledged} ${index} `.padEnd(14_900, 'x'));
+        await child.call('appendMany', 'a', values);
+        acknowledged += 1;
       }
-      await child.kill();
-      faults.arm();
-      const store = await folder.open({ wal });
-      const values = await texts((await store.stream('a')).read());
-      assert.equal(values.length % size, 0, 'groups are whole');
-      groups = values.length / size;
-      assert.ok(groups >= acknowledged);
-      values.forEach((value, index) => {
-        assert.ok(value?.startsWith(`${Math.floor(index / size)} ${index % size} `));
-      });
-      await store.close();
+    } catch (error) {
+      assert.equal((error as { code?: string }).code, 'ENDED');
     }
-    assert.ok(groups > 6);
-  },
-);
+    await child.kill();
+    faults.arm();
+    const store = await folder.open({ wal });
+    const values = await texts((await store.stream('a')).read());
+    assert.equal(values.length % size, 0, 'groups are whole');
+    groups = values.length / size;
+    assert.ok(groups >= acknowledged);
+    values.forEach((value, index) => {
+      assert.ok(value?.startsWith(`${Math.floor(index / size)} ${index % size} `));
+    });
+    await store.close();
+  }
+  assert.ok(groups > 6);
+});

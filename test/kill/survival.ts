@@ -11,7 +11,7 @@ import type { Survival, Trial } from './survivor.ts';
 
 const CHILD: string = join(import.meta.dirname, 'survivor.js');
 /** Far above what any of it needs: whoever is still there has hung. */
-const TIMEOUT = 90_000;
+const TIMEOUT = 240_000;
 
 export interface SurvivalOptions {
   readonly trial: Omit<Trial, 'seen' | 'publishFrom'>;
@@ -20,6 +20,8 @@ export interface SurvivalOptions {
   readonly environment?: Readonly<Record<string, string>>;
   /** Called when its store is open. */
   readonly opened?: () => void;
+  /** Called when its first record was acknowledged. */
+  readonly acknowledged?: () => void;
   readonly sampled?: (sample: Sample) => void;
   /** Kills the process when it fires. */
   readonly kill?: AbortSignal;
@@ -54,7 +56,7 @@ export async function live(options: SurvivalOptions): Promise<Survival | undefin
 
 function run(
   trial: Trial,
-  { environment, nodeArguments = [], expectation, opened, sampled, kill }: SurvivalOptions,
+  { environment, nodeArguments = [], expectation, opened, acknowledged, sampled, kill }: SurvivalOptions,
 ): Promise<Survival | undefined> {
   const child = spawn(process.execPath, [...nodeArguments, CHILD, JSON.stringify(trial)], {
     stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
@@ -68,6 +70,7 @@ function run(
   const end = (): boolean => child.kill('SIGKILL');
   kill?.addEventListener('abort', end);
   let survival: Survival | undefined;
+  let hasRecords = false;
   const reader = new ReportReader();
   (child.stdio[REPORT_DESCRIPTOR] as Readable).setEncoding('utf8').on('data', (text: string) => {
     for (const report of reader.push(text)) {
@@ -75,6 +78,10 @@ function run(
       if (report.type === 'sample') sampled?.(report);
       if (report.type === 'survived') survival = report;
       else expectation.add(report);
+      if (report.type === 'appended' && !hasRecords) {
+        hasRecords = true;
+        acknowledged?.();
+      }
     }
   });
   return new Promise((resolve, reject) => {

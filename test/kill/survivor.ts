@@ -119,9 +119,9 @@ function replaceWorker(): void {
 
 const descriptors = (): number => readdirSync('/proc/self/fd').length;
 
-/** A worker that has ended needs a moment until its last descriptor is closed. */
+/** A worker that has ended needs a moment until its last descriptor is closed, a long one on a busy machine. */
 async function descriptorsLeft(before: number): Promise<number> {
-  for (let attempt = 0; attempt < 50 && descriptors() > before; attempt += 1) {
+  for (let attempt = 0; attempt < 1_500 && descriptors() > before; attempt += 1) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return descriptors() - before;

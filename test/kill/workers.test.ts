@@ -15,15 +15,11 @@ const DEATHS = deathsAt(2).filter(
 
 for (const death of DEATHS) {
   const { worker, job = 'its loop', end } = death;
-  test(
-    `a ${worker} worker that ends by ${end} in ${job} takes nothing with it`,
-    { skip, timeout: 120_000 },
-    async () => {
-      assert.ok(await loseWorker(death, 1), 'it has come to its end');
-    },
-  );
+  test(`a ${worker} worker that ends by ${end} in ${job} takes nothing with it`, { skip }, async () => {
+    assert.ok(await loseWorker(death, 1), 'it has come to its end');
+  });
 }
 
-test('a thread that is blocked for longer than leases last loses nothing', { skip, timeout: 120_000 }, async () => {
+test('a thread that is blocked for longer than leases last loses nothing', { skip }, async () => {
   await blockThread(1_000, 1);
 });

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import type { PlantedBug } from './bug.ts';
 import { PLANTED_BUGS, tableOf, turnOf } from './catalogue.ts';
-import { huntAll, redSuites, type Verdict } from './schedule.ts';
+import { huntAll, runGreen, type Verdict } from './schedule.ts';
 import { ScratchTree } from './tree.ts';
 
 const DAY = 86_400_000;
@@ -39,11 +39,12 @@ async function hunt(bugs: readonly PlantedBug[]): Promise<number> {
   const started = performance.now();
   const trees = Array.from({ length: Number(values.jobs) }, () => new ScratchTree());
   try {
-    const red = await redSuites(trees, bugs);
+    const green = await runGreen(trees, bugs);
+    const red = [...green].filter(([, outcome]) => outcome.red || outcome.passed === 0);
     for (const [suite, { output }] of red)
       console.error(`not green without a bug, or nothing of that name ran: ${suite}\n${output}`);
-    if (red.size > 0) return 1;
-    const verdicts = await huntAll(trees, bugs, tell);
+    if (red.length > 0) return 1;
+    const verdicts = await huntAll(trees, bugs, green, tell);
     if (values.json !== undefined) save(values.json, verdicts);
     const caught = verdicts.filter((verdict) => verdict.caught).length;
     const took = ((performance.now() - started) / 1_000).toFixed(0);

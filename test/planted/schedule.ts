@@ -1,5 +1,5 @@
 /** Plants the bugs one after the other, in as many trees as are given, and asks who has to notice. */
-import type { PlantedBug } from './bug.ts';
+import type { PlantedBug, Suite } from './bug.ts';
 import { type Outcome, runSuite } from './run.ts';
 import type { ScratchTree } from './tree.ts';
 
@@ -11,34 +11,43 @@ export interface Verdict {
   readonly seconds: number;
 }
 
-/** Runs every suite that the bugs name, without a bug. Returns those that are not green, or of which nothing ran. */
-export async function redSuites(
+/** Of a suite with a bug in it, in seconds: this, and so many times what it takes without one. */
+const PATIENCE = 40;
+const TIMES_GREEN = 20;
+
+/** Runs every suite that the bugs name, without a bug; by name. */
+export async function runGreen(
   trees: readonly ScratchTree[],
   bugs: readonly PlantedBug[],
 ): Promise<ReadonlyMap<string, Outcome>> {
-  const suites = new Map(bugs.map(({ caughtBy }) => [JSON.stringify(caughtBy), caughtBy]));
-  const red = new Map<string, Outcome>();
+  const suites = new Map(bugs.map(({ caughtBy }) => [suiteName(caughtBy), caughtBy]));
+  const outcomes = new Map<string, Outcome>();
   await shared(trees, [...suites], async (tree, [name, suite]) => {
-    const outcome = await runSuite(tree, suite);
-    if (outcome.red || outcome.passed === 0) red.set(name, outcome);
+    outcomes.set(name, await runSuite(tree, suite));
   });
-  return red;
+  return outcomes;
 }
 
-/** Tells of each bug as soon as its fate is known. */
+/** `green`: the suites without a bug. Tells of each bug as soon as its fate is known. */
 export async function huntAll(
   trees: readonly ScratchTree[],
   bugs: readonly PlantedBug[],
+  green: ReadonlyMap<string, Outcome>,
   told: (verdict: Verdict) => void,
 ): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
   await shared(trees, bugs, async (tree, bug) => {
-    const { red, noticed, seconds } = await tree.with(bug, () => runSuite(tree, bug.caughtBy));
+    const patience = PATIENCE + TIMES_GREEN * (green.get(suiteName(bug.caughtBy))?.seconds ?? 0);
+    const { red, noticed, seconds } = await tree.with(bug, () => runSuite(tree, bug.caughtBy, patience));
     const verdict = { bug, caught: red, noticed, seconds };
     verdicts.push(verdict);
     told(verdict);
   });
   return verdicts;
+}
+
+function suiteName({ file, only }: Suite): string {
+  return `${file}: ${only}`;
 }
 
 /** Each tree takes the next one when it has done one. */

@@ -6,13 +6,11 @@ import { type Access, EveryOrder, RandomOrders } from './interleaving/explorer.t
 import { explore } from './interleaving/model.ts';
 import { SCENARIOS } from './interleaving/scenarios.ts';
 
-const TIMEOUT = 120_000;
-
 /** Of larger scenarios, `npm run test:interleavings` runs every order. */
 const SMALL = ['one block and the end', 'a disk that fails at once'];
 const ORDERS_DRAWN = 100;
 
-describe('in whatever order their accesses fall, producer and WAL worker', { timeout: TIMEOUT }, () => {
+describe('in whatever order their accesses fall, producer and WAL worker', () => {
   for (const [name, scenario] of Object.entries(SCENARIOS)) {
     const every = SMALL.includes(name);
     it(`agree on ${name}`, async (t) => {

@@ -9,7 +9,6 @@ import { allocateRing, type RingGeometry } from '../../src/ring/geometry.ts';
 import { RingProducer, type SealedSlot } from '../../src/ring/producer.ts';
 import type { ConsumerData } from '../support/ring-consumer.worker.ts';
 
-const TIMEOUT = 60_000;
 const STORE_ID = new Uint8Array(16).fill(7);
 
 interface Stress {
@@ -71,7 +70,7 @@ async function run({ geometry, count, largest, pauseEvery, seed }: Stress): Prom
   return problem;
 }
 
-describe('a ring between two threads', { timeout: TIMEOUT }, () => {
+describe('a ring between two threads', () => {
   it('carries every byte in order around many fillings, and across the wrap of its counters', async () => {
     const geometry = { slots: 3, slotBytes: 64 * 1024 };
     assert.equal(await run({ geometry, count: 60_000, largest: 800, pauseEvery: 0, seed: 1 }), undefined);

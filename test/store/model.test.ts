@@ -158,7 +158,7 @@ async function settled(store: Store): Promise<void> {
   while ((store.stats().flush?.waiting ?? 0) > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-test('any history of a store reads as plain lists would, before and after kills', { timeout: 180_000 }, async (t) => {
+test('any history of a store reads as plain lists would, before and after kills', async (t) => {
   const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 18 }), async (steps) => {
     const run = await Run.start(t);
     for (const action of steps) await run.take(action);

@@ -210,7 +210,7 @@ test('attaching at the oldest record while trims and retention remove it never f
   for (const attached of await Promise.all(readers)) assert.ok(attached > 0);
 });
 
-test('any mix of appends, flushes and trims reads as a list would', { timeout: 60_000 }, async (t) => {
+test('any mix of appends, flushes and trims reads as a list would', async (t) => {
   const step = fc.oneof(
     {
       weight: 5,

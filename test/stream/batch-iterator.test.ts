@@ -81,7 +81,7 @@ for (const [what, read] of [
   ['short reads', (stream: Stream): Promise<unknown> => collect(stream.read({ limit: 2 }))],
   ['point reads', (stream: Stream): Promise<unknown> => stream.get(1)],
 ] as const) {
-  test(`a loop of ${what} lets an append be acknowledged`, { timeout: 60_000 }, async (t) => {
+  test(`a loop of ${what} lets an append be acknowledged`, async (t) => {
     const stream = await (await openStore(t)).stream('a');
     await stream.appendMany(numbered(3));
     let acknowledged = false;

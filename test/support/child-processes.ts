@@ -64,8 +64,8 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Asks until the answer is yes; rejects when it never is. */
-export async function until(what: string, check: () => Promise<boolean>, timeout = 30_000): Promise<void> {
+/** Asks until the answer is yes; rejects when it never is: only a hang takes so long, whatever else the machine does. */
+export async function until(what: string, check: () => Promise<boolean>, timeout = 240_000): Promise<void> {
   const deadline = performance.now() + timeout;
   while (!(await check())) {
     if (performance.now() > deadline) throw new Error(`${what} did not happen within ${timeout} ms`);

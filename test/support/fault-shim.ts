@@ -1,6 +1,6 @@
 /** Fails single file operations of a child process; see `fault-shim.c`. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hasProgram } from './child-processes.ts';
@@ -41,6 +41,9 @@ function shimPath(): string {
   return path;
 }
 
+/** How many operations of each kind a process has done. */
+export type OperationCounts = Readonly<Record<string, number>>;
+
 /** The faults of one process. */
 export class Faults {
   readonly environment: Readonly<Record<string, string>>;
@@ -66,7 +69,9 @@ export class Faults {
       const code = action in constants.errno ? constants.errno[action as SystemCode] : action;
       return `${operation} ${path} ${first} ${Math.min(last, 2 ** 31)} ${code}\n`;
     });
-    writeFileSync(this.#rules, lines.join(''));
+    // Another file each time: a process that reads it just now sees the old rules or the new ones, and that they changed.
+    writeFileSync(`${this.#rules}.new`, lines.join(''));
+    renameSync(`${this.#rules}.new`, this.#rules);
   }
 
   /** The calls since the last `arm`: operation, path below the directory, `ok` or the fault. */
@@ -79,5 +84,12 @@ export class Faults {
       const [operation = '', path = '', outcome = ''] = line.split(' ');
       return { operation, path, outcome };
     });
+  }
+
+  /** How many calls of each kind there were since the last `arm`. */
+  counts(): OperationCounts {
+    const counts: Record<string, number> = {};
+    for (const { operation } of this.calls()) counts[operation] = (counts[operation] ?? 0) + 1;
+    return counts;
   }
 }
