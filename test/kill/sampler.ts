@@ -1,6 +1,7 @@
 /** What a process at work tells of itself once a second. */
 import { readdirSync } from 'node:fs';
 import { isMillraceError, type Store } from '../../src/index.ts';
+import { collectGarbage } from '../support/garbage.ts';
 import { LATENCY_BOUNDS, quantileOf } from '../../src/metrics/latency-histogram.ts';
 
 export interface Sample {
@@ -8,6 +9,7 @@ export interface Sample {
   /** Seconds since its store was open. */
   readonly age: number;
   readonly residentBytes: number;
+  /** Behind a collection: what is live. */
   readonly heapBytes: number;
   readonly descriptors: number;
   /** Of the appends that ended since the last sample, in milliseconds; absent without any. */
@@ -80,6 +82,7 @@ export class Sampler {
     this.#records = records;
     const [p50, p99] = [quantileOf(since, 0.5), quantileOf(since, 0.99)];
     const rings = [...(ring === undefined ? [] : [ring]), ...producers];
+    collectGarbage();
     const { rss, heapUsed } = process.memoryUsage();
     this.#report({
       type: 'sample',

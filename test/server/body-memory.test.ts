@@ -2,18 +2,16 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { ByteCollector } from '../../src/lines/byte-collector.ts';
 import { LineSplitter } from '../../src/lines/line-splitter.ts';
 import { BodyMemory } from '../../src/server/body-memory.ts';
+import { collectGarbage } from '../support/garbage.ts';
 import { answerOf, served } from './server-fixture.ts';
 
 const MIB = 1_048_576;
 
 function heapBytes(): number {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
+  collectGarbage();
   return process.memoryUsage().heapUsed;
 }
 

@@ -51,7 +51,7 @@ export function soakPage(result: SoakResult, findings: readonly Finding[]): stri
     ...plots(result),
     '</div>',
     '<h2>Is it flat?</h2>',
-    '<p>Medians of an early part against those of a late one; of the heap, the least.</p>',
+    '<p>Medians of an early part against those of a late one; of the heap, of slots and of latency, the least.</p>',
     htmlTable(HEADING, findings.map(coloured)),
     '<h2>Machine</h2>',
     `<pre>${escape(machineText(machine).trimEnd())}\nstarted      ${escape(startedAt)}\nseed         ${seed}</pre>`,

@@ -87,6 +87,12 @@ suite('the judgement of a soak', () => {
     assert.deepEqual(missed(soakOf(leak)), ['heap of the longest process', 'descriptors of the longest process']);
   });
 
+  test('a machine that is busy in the later part decides nothing', () => {
+    const busy = (over: number): Partial<SoakSample> =>
+      over > 0.6 && Math.round(over * 240) % 20 !== 10 ? { p50: 400, p99: 2_000 } : {};
+    assert.deepEqual(missed(soakOf(busy)), []);
+  });
+
   test('a single moment decides nothing', () => {
     const spike = (over: number): Partial<SoakSample> => (over > 0.95 ? { p99: 5_000, objectBytes: 900 * MIB } : {});
     assert.deepEqual(missed(soakOf(spike)), []);

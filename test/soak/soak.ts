@@ -32,7 +32,7 @@ const COMPACTION = {
   deleteGrace: 1_000,
 };
 /** How long a full disk may go unnoticed: until the next flush, on a machine that does much else. */
-const NOTICE = 30_000;
+const NOTICE = 90_000;
 const FULL = /^ERR_MILLRACE_(DISK_FULL|WRITE_FAILED)$/;
 
 export interface SoakOptions {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suite, test } from 'node:test';
 import type { Store } from '../../src/index.ts';
+import { until } from '../support/child-processes.ts';
 import { StoreFolder } from '../support/test-store.ts';
 
 const AT_ONCE = {
@@ -19,24 +20,19 @@ async function segments(store: Store, count: number): Promise<void> {
   }
 }
 
-/** Waits for what the background does. */
-async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await sleep(5);
-}
-
 suite('compaction', () => {
   test('paused from a reader stops in the process that writes, and goes on when resumed', async (t) => {
     const folder = new StoreFolder(t);
     const writer = await folder.open({ compaction: AT_ONCE });
     const reader = await folder.open({ readOnly: true });
     await reader.setCompactionPaused(true);
-    await until(() => writer.stats().compaction?.paused === true);
+    await until('the pause', async () => writer.stats().compaction?.paused === true);
     await segments(writer, 3);
     await sleep(50);
     assert.equal((await writer.objects()).length, 3);
     assert.equal(await writer.compactionPaused(), true);
     await reader.setCompactionPaused(false);
-    await until(() => (writer.stats().compaction?.outputs ?? 0) > 0);
+    await until('a merge', async () => (writer.stats().compaction?.outputs ?? 0) > 0);
     assert.equal(writer.stats().compaction?.paused, false);
   });
 
@@ -48,7 +44,7 @@ suite('compaction', () => {
     await segments(first, 3);
     await first.close();
     const second = await folder.open({ compaction: AT_ONCE });
-    await until(() => second.stats().compaction?.paused === true);
+    await until('the pause', async () => second.stats().compaction?.paused === true);
     assert.equal((await second.objects()).length, 3);
     assert.equal((await second.compact({ force: true })).jobs, 1);
     await second.setCompactionPaused(false);

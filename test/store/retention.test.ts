@@ -2,22 +2,13 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { open, type Retention, type Store, type Stream } from '../../src/index.ts';
+import { until } from '../support/child-processes.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { coded, collect, numbered, openStore, SMALL_WAL, StoreFolder, texts } from '../support/test-store.ts';
 
 const HOUR = 3_600_000;
-
-/** Waits for what happens behind an answer: retention runs after a flush, not within it. */
-async function eventually(what: string, check: () => Promise<boolean>): Promise<void> {
-  for (let wait = 0; wait < 1_000; wait += 1) {
-    if (await check()) return;
-    await sleep(5);
-  }
-  assert.fail(`${what} did not come true`);
-}
 
 async function firstOffset(stream: Stream): Promise<number> {
   return (await stream.info()).firstOffset;
@@ -41,11 +32,11 @@ test('by bytes: every flush lets go the runs that the rest does not need to hold
   const stream = await store.stream('a', { retention: { maxBytes: 2_500 } });
   await fill(store, stream, 7);
   // Three runs hold 3,000 bytes, and two would hold less than the limit.
-  await eventually('four runs are gone', async () => (await firstOffset(stream)) === 40);
+  await until('four runs are gone', async () => (await firstOffset(stream)) === 40);
   const { records, userBytes, firstOffset: first, nextOffset } = await stream.info();
   assert.deepEqual([first, nextOffset, records, userBytes], [40, 70, 30, 3_000]);
   await fill(store, stream, 1);
-  await eventually('and one more', async () => (await firstOffset(stream)) === 50);
+  await until('and one more', async () => (await firstOffset(stream)) === 50);
 });
 
 test('only user bytes count: tracking pushes nothing out, however much there is', async (t) => {

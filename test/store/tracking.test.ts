@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Store, Stream } from '../../src/index.ts';
+import { until } from '../support/child-processes.ts';
 import { coded, collect, numbered, openStore, SMALL_WAL, StoreFolder, texts } from '../support/test-store.ts';
 
 async function filled(store: Store, records: number, name = 'a'): Promise<Stream> {
@@ -243,11 +244,8 @@ test('what is stored without `durable` is in the log after the interval', async 
   await stream.storeOffset('a', 1);
   const bytes = async (): Promise<number> => store.stats().tracking?.bytes ?? 0;
   const before = await bytes();
-  for (let wait = 0; wait < 500 && (await bytes()) === before; wait += 1) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+  await until('a delta', async () => (await bytes()) > before);
   const { tracking } = store.stats();
-  assert.ok((tracking?.bytes ?? 0) > before);
   assert.equal(tracking?.deltas, 1);
   assert.equal(tracking.references, 1);
   assert.deepEqual(Object.keys(tracking.streams), ['a']);

@@ -69,6 +69,6 @@ export async function until(what: string, check: () => Promise<boolean>, timeout
   const deadline = performance.now() + timeout;
   while (!(await check())) {
     if (performance.now() > deadline) throw new Error(`${what} did not happen within ${timeout} ms`);
-    await sleep(50);
+    await sleep(10);
   }
 }

@@ -13,6 +13,7 @@ import { temporaryDirectory, type TemporaryDirectory } from './temporary-directo
 
 const DEBIAN_VERSIONS = '/usr/lib/postgresql';
 const INSTALL_TIMEOUT = 240_000;
+const START_ATTEMPTS = 3;
 const ROLE = 'postgres';
 const DATABASE = 'postgres';
 
@@ -81,16 +82,19 @@ export class PostgresServer {
 
   /** `settings`: of the server, beside those of all tests or instead of them. */
   static async start(bin: string, settings: Readonly<Record<string, string | number>> = {}): Promise<PostgresServer> {
-    const [port = 0] = await freePorts(1);
-    const server = new PostgresServer(bin, temporaryDirectory(), port, settings);
-    try {
-      await server.#create();
-      await server.restart();
-    } catch (error) {
-      await server.stop();
-      throw error;
+    for (let attempt = 1; ; attempt += 1) {
+      const [port = 0] = await freePorts(1);
+      const server = new PostgresServer(bin, temporaryDirectory(), port, settings);
+      try {
+        await server.#create();
+        await server.restart();
+        return server;
+      } catch (error) {
+        await server.stop();
+        // Somebody else may have taken the port meanwhile.
+        if (attempt === START_ATTEMPTS) throw error;
+      }
     }
-    return server;
   }
 
   async #create(): Promise<void> {

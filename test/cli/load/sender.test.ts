@@ -94,7 +94,8 @@ suite('the open loop', () => {
     const target: Target = async () => {
       controller.abort();
     };
-    const sender = senderTo([target], 1_000);
+    // One in flight: however late the loop is, it does not send all at once.
+    const sender = senderTo([target], 1_000, { maxInFlight: 1 });
     await sender.run(preciseNow(), controller.signal);
     assert.ok(sender.unsent > 0 && sender.inFlight === 0);
   });
