@@ -5,8 +5,8 @@
  *     --kills <number>      at most so many
  *     --seed <number>       repeats the choices, though not the machine's timing; printed
  *     --workload <name>     only this one; default all, in turn
- *     --every [--from <n>]  before and after one file operation after the other; default: half by the clock, half at any
- *                           operation of those that processes do
+ *     --every [--from <n>]  before and after one file operation after the other; default: half by the clock, half at
+ *                           any operation that processes do
  *     --power ext4|xfs      the store is on a disk of its own, whose power is cut at each kill
  *     --faults              nobody is killed: file operations fail, early and late ones with the same chance; with
  *                           --every one after the other

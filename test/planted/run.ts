@@ -22,8 +22,8 @@ export interface Outcome {
 }
 
 /**
- * Ends the suite at its first failing test: what the others would say is not asked. A test that waits for ever is noticed
- * after `patience` seconds.
+ * Ends the suite at its first failing test: what the others would say is not asked. A test that waits for ever is
+ * noticed after `patience` seconds.
  */
 export async function runSuite(tree: ScratchTree, suite: Suite, patience: number = PATIENCE): Promise<Outcome> {
   const started = performance.now();

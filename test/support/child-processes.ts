@@ -64,7 +64,7 @@ export async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** Asks until the answer is yes; rejects when it never is: only a hang takes so long, whatever else the machine does. */
+/** Asks until the answer is yes; rejects when it never is: only a hang takes so long, however busy the machine is. */
 export async function until(what: string, check: () => Promise<boolean>, timeout = 240_000): Promise<void> {
   const deadline = performance.now() + timeout;
   while (!(await check())) {

@@ -69,7 +69,7 @@ export class Faults {
       const code = action in constants.errno ? constants.errno[action as SystemCode] : action;
       return `${operation} ${path} ${first} ${Math.min(last, 2 ** 31)} ${code}\n`;
     });
-    // Another file each time: a process that reads it just now sees the old rules or the new ones, and that they changed.
+    // Another file each time: who reads it just now sees the old rules or the new ones, and that they have changed.
     writeFileSync(`${this.#rules}.new`, lines.join(''));
     renameSync(`${this.#rules}.new`, this.#rules);
   }
