@@ -3,7 +3,6 @@ import { EventEmitter } from 'node:events';
 import { SteadyTime } from '../base/clock.ts';
 import { assert } from '../base/assert.ts';
 import type { Announcer } from '../base/channels.ts';
-import { LoopShare } from '../base/loop-share.ts';
 import type { BackupOptions, BackupReport } from '../backup/backup.ts';
 import type { CompactRequest, CompactSummary } from '../compaction/agent.ts';
 import type { Coordinator, ObjectDescription, ObjectFilter } from '../coordinator/coordinator.ts';
@@ -11,34 +10,27 @@ import { unlessAborted } from '../errors/aborted.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { StreamDescription } from '../record/stream-config.ts';
 import { exposition } from '../metrics/exposition.ts';
-import { checkStreamName } from '../stream/name.ts';
 import { SegmentAccess } from '../stream/segment-access.ts';
-import { Stream, type StreamContext } from '../stream/stream.ts';
-import { configOf, type StreamOptions } from '../stream/stream-options.ts';
-import type { WritableStreamState } from '../stream/frame-appender.ts';
-import { Truncations } from '../stream/truncations.ts';
+import type { Stream } from '../stream/stream.ts';
+import type { StreamOptions } from '../stream/stream-options.ts';
 import { backUp } from './backup.ts';
 import type { BackupTarget } from './backup-target.ts';
 import { CatalogueGauge } from './catalogue-gauge.ts';
 import { closeAll } from './closing.ts';
 import { type DescribedObject, describeObject } from './describe-object.ts';
 import { Janitor } from './janitor.ts';
+import { OpenStreams } from './open-streams.ts';
 import type { StoreParts } from './parts.ts';
 import { metricsOf } from './metric-table.ts';
 import { type OrphanOptions, type OrphanReport, removeOrphans } from './orphans.ts';
 import { Refreshing } from './refreshing.ts';
 import { type StoreStats, statsOf } from './stats.ts';
 import { emitLater, emitMessages, type StoreEvents } from './store-events.ts';
+import { streamContext } from './stream-context.ts';
 import { Trimming } from './trimming.ts';
 import { type VerifyOptions, verifyStore, type VerifyReport } from './verify.ts';
 import type { ProducerHandle, ProducerOptions } from './producers/handle.ts';
-import type { StoreWriter, UnflushedMemory } from './store-writer.ts';
-
-interface OpenStream {
-  readonly streamId: number;
-  readonly state: WritableStreamState;
-  readonly stream: Stream;
-}
+import type { StoreWriter } from './store-writer.ts';
 
 /**
  * An open store; `open` makes it. Its events are `StoreEvents`. What is called after `close` is refused with
@@ -47,11 +39,7 @@ interface OpenStream {
 export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable {
   readonly #parts: StoreParts;
   readonly #gauge: CatalogueGauge;
-  readonly #segments: SegmentAccess;
-  readonly #streams = new Map<string, OpenStream>();
-  /** The last opening or deletion of each name that is under way. */
-  readonly #turns = new Map<string, Promise<unknown>>();
-  readonly #context: StreamContext;
+  readonly #streams: OpenStreams;
   /** Absent in a read-only store, like the janitor. */
   readonly #trimming: Trimming | undefined;
   readonly #janitor: Janitor | undefined;
@@ -70,14 +58,26 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
     this.#steadyTime = new SteadyTime(parts.clock);
     this.#gauge = new CatalogueGauge(parts.coordinator);
     this.#gauge.start(parts.timers);
-    this.#segments = new SegmentAccess(parts.objects, parts.storeId, parts.settings.cacheBytes);
+    const segments = new SegmentAccess(parts.objects, parts.storeId, parts.settings.cacheBytes);
     this.#trimming = parts.writer && trimmingOf(parts, parts.writer);
+    const context = streamContext(parts, segments, {
+      check: () => {
+        this.#check();
+        // Who writes meets what is wrong by writing, and an outage that passes must refuse no append.
+        if (parts.writer === undefined) this.#refreshing?.check();
+      },
+      writer: () => this.#writer(),
+      trimming: () => this.#requireTrimming(),
+    });
+    this.#streams = new OpenStreams(parts, segments, context);
     if (parts.writer?.producers !== undefined) {
-      parts.writer.producers.openStream = (name, options) => this.#stateOf(name, options);
+      parts.writer.producers.openStream = async (name, options) => {
+        this.#check();
+        return this.#streams.stateOf(name, options);
+      };
     }
-    this.#context = this.#makeContext();
     if (this.#trimming === undefined || parts.shared) {
-      this.#refreshing = new Refreshing(parts.coordinator, parts.progress, () => this.#takeOverConfigs());
+      this.#refreshing = new Refreshing(parts.coordinator, parts.progress, () => this.#streams.takeOverConfigs());
       this.#refreshing.start(parts.timers);
     }
     if (this.#trimming !== undefined) {
@@ -93,24 +93,13 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
    */
   async stream(name: string, options: StreamOptions = {}): Promise<Stream> {
     this.#check();
-    checkStreamName(name);
-    const config = configOf(options);
-    const stream = await this.#inTurn(name, () => this.#open(name, config));
-    if (Object.keys(options).length > 0 && this.#parts.writer !== undefined) {
-      const wanted = configOf(options, stream.config);
-      if (JSON.stringify(wanted) !== JSON.stringify(stream.config)) await stream.configure(options);
-    }
-    return stream;
+    return this.#streams.open(name, options);
   }
 
   /** The stream of that name, as it is; `undefined` when there is none. */
   async findStream(name: string): Promise<Stream | undefined> {
     this.#check();
-    checkStreamName(name);
-    return this.#inTurn(name, async () => {
-      if ((await this.#parts.coordinator.findStream(name)) === undefined) return undefined;
-      return this.#open(name, configOf({}));
-    });
+    return this.#streams.find(name);
   }
 
   /**
@@ -135,9 +124,8 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
   /** Deletes a stream and its records. Returns false when there is none of that name. */
   async deleteStream(name: string): Promise<boolean> {
     this.#check();
-    checkStreamName(name);
-    const writer = this.#writer();
-    return this.#inTurn(name, () => this.#delete(name, writer));
+    this.#writer();
+    return this.#streams.delete(name);
   }
 
   /** Resolves when everything acknowledged so far is in segments. `signal` ends the waiting, not the flush. */
@@ -300,149 +288,6 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
       async () => lock?.release(),
     ]);
     await closing.finally(() => emitLater(this, 'close'));
-  }
-
-  /** Openings and deletions of one name happen one after the other: a handle must not outlive its stream unnoticed. */
-  #inTurn<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const turn = (this.#turns.get(name) ?? Promise.resolve()).then(work);
-    const settled = turn.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#turns.set(name, settled);
-    void settled.then(() => {
-      if (this.#turns.get(name) === settled) this.#turns.delete(name);
-    });
-    return turn;
-  }
-
-  async #delete(name: string, writer: StoreWriter): Promise<boolean> {
-    const { coordinator, compression, progress } = this.#parts;
-    const description = await coordinator.findStream(name);
-    if (description === undefined) return false;
-    const { streamId } = description;
-    writer.laneFor(streamId);
-    this.#streams.get(name)?.stream.markDeleted();
-    this.#streams.delete(name);
-    const deleted = await coordinator.deleteStream(streamId);
-    writer.lane.memtable.dropStream(streamId);
-    writer.trackers.close(streamId);
-    compression.delete(streamId);
-    progress.notify();
-    return deleted;
-  }
-
-  async #open(name: string, config: ReturnType<typeof configOf>): Promise<Stream> {
-    const { coordinator, writer, shared } = this.#parts;
-    const known = this.#streams.get(name);
-    if (known !== undefined && writer !== undefined && !shared) return known.stream;
-    // Looked for first: a store that has stopped takes no commands, and its streams can still be read.
-    let description = await coordinator.findStream(name);
-    if (description === undefined && writer !== undefined) {
-      description = (await coordinator.createStream(name, config)).stream;
-    }
-    if (description === undefined) {
-      throw new MillraceError('ERR_MILLRACE_STREAM_NOT_FOUND', `there is no stream ${JSON.stringify(name)}`, {
-        details: { stream: name },
-      });
-    }
-    // To a reader, deletions come unannounced, as do those of other processes.
-    if (known?.streamId === description.streamId) {
-      known.stream.reconfigured(description);
-      return known.stream;
-    }
-    if (known !== undefined) {
-      known.stream.markDeleted();
-      writer?.trackers.close(known.streamId);
-    }
-    const open = await this.#make(description);
-    this.#streams.set(name, open);
-    return open.stream;
-  }
-
-  /** For a producer. */
-  async #stateOf(name: string, options: StreamOptions): Promise<WritableStreamState> {
-    await this.stream(name, options);
-    const open = this.#streams.get(name);
-    assert(open !== undefined, 'a stream that was just opened is open');
-    return open.state;
-  }
-
-  /** Of streams that are open here: other processes configure them too. */
-  async #takeOverConfigs(): Promise<void> {
-    for (const description of await this.#parts.coordinator.streams()) {
-      const known = this.#streams.get(description.name);
-      if (known?.streamId === description.streamId) known.stream.reconfigured(description);
-    }
-  }
-
-  async #make(description: StreamDescription): Promise<OpenStream> {
-    const { coordinator, writer, compression } = this.#parts;
-    const { streamId, config } = description;
-    if (config.compression !== 'lz4') compression.set(streamId, config.compression);
-    const { nextOffset, epoch } = await coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
-    const recovered = this.#parts.recovered.get(streamId);
-    const state = {
-      streamId,
-      nextOffset: recovered?.nextOffset ?? nextOffset,
-      epoch: Math.max(epoch, recovered?.epoch ?? 0),
-      userBytes: 0,
-      trackingBytes: 0,
-    };
-    const references =
-      writer && (await writer.trackers.open(description.name, state, this.#segments, recovered?.tracking ?? []));
-    return { streamId, state, stream: new Stream(description, state, this.#context, references) };
-  }
-
-  #makeContext(): StreamContext {
-    const { coordinator, writer, progress, compression } = this.#parts;
-    const assignsOffsets = writer?.assignsOffsets ?? true;
-    const memory = (streamId: number): UnflushedMemory | undefined =>
-      assignsOffsets ? writer?.memoryOf(streamId) : undefined;
-    const truncations = new Truncations();
-    return {
-      coordinator,
-      segments: this.#segments,
-      progress,
-      loopShare: new LoopShare(),
-      assignsOffsets,
-      unflushed: {
-        firstOffset: (streamId) => memory(streamId)?.memtable.firstOffset(streamId),
-        segmentLimit: (streamId) => memory(streamId)?.memtable.segmentLimit(streamId) ?? Infinity,
-        truncations: (streamId, since) => truncations.since(streamId, since),
-        read: (streamId, offset, maxBytes) => {
-          const held = memory(streamId);
-          return held?.memtable.read(streamId, offset, held.durableEnd, maxBytes);
-        },
-      },
-      check: () => {
-        this.#check();
-        // Who writes meets what is wrong by writing, and an outage that passes must refuse no append.
-        if (writer === undefined) this.#refreshing?.check();
-      },
-      writer: () => this.#writer().lane,
-      laneFor: (streamId) => this.#writer().laneFor(streamId),
-      durableNextOffset: (streamId, stored) => {
-        const held = memory(streamId);
-        const limit = held?.memtable.segmentLimit(streamId) ?? Infinity;
-        return held?.memtable.durableNextOffset(streamId, held.durableEnd) ?? Math.min(stored, limit);
-      },
-      truncated: (streamId, nextOffset) => {
-        truncations.add(streamId, nextOffset);
-        progress.notify();
-      },
-      unflushedTotals: (streamId, stored) => {
-        const held = memory(streamId);
-        const totals = held?.memtable.totals(streamId, stored, held.durableEnd) ?? { records: 0, userBytes: 0 };
-        return { ...totals, voidFrom: held?.memtable.segmentLimit(streamId, stored.epoch) ?? Infinity };
-      },
-      trim: (streamId, beforeOffset) => this.#requireTrimming().trim(streamId, beforeOffset),
-      whileUntrimmed: (work) => this.#requireTrimming().exclusively(work),
-      configured: ({ streamId, config }) => {
-        if (config.compression === 'lz4') compression.delete(streamId);
-        else compression.set(streamId, config.compression);
-      },
-    };
   }
 
   #check(): void {

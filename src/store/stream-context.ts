@@ -1,0 +1,69 @@
+/** What the streams of a store see of it. */
+import { LoopShare } from '../base/loop-share.ts';
+import type { SegmentAccess } from '../stream/segment-access.ts';
+import type { StreamContext } from '../stream/stream.ts';
+import { Truncations } from '../stream/truncations.ts';
+import type { StoreParts } from './parts.ts';
+import type { StoreWriter, UnflushedMemory } from './store-writer.ts';
+import type { Trimming } from './trimming.ts';
+
+/** What a store refuses, each by a coded error. */
+export interface StoreGuards {
+  /** Throws when the store answers no more. */
+  check(): void;
+  /** Throws in a read-only store. */
+  writer(): StoreWriter;
+  /** As `writer`. */
+  trimming(): Trimming;
+}
+
+type Parts = Pick<StoreParts, 'coordinator' | 'writer' | 'progress' | 'compression'>;
+
+export function streamContext(parts: Parts, segments: SegmentAccess, guards: StoreGuards): StreamContext {
+  const { coordinator, writer, progress, compression } = parts;
+  const assignsOffsets = writer?.assignsOffsets ?? true;
+  const memory = (streamId: number): UnflushedMemory | undefined =>
+    assignsOffsets ? writer?.memoryOf(streamId) : undefined;
+  const truncations = new Truncations();
+  return {
+    coordinator,
+    segments,
+    progress,
+    loopShare: new LoopShare(),
+    assignsOffsets,
+    unflushed: {
+      firstOffset: (streamId) => memory(streamId)?.memtable.firstOffset(streamId),
+      segmentLimit: (streamId) => memory(streamId)?.memtable.segmentLimit(streamId) ?? Infinity,
+      truncations: (streamId, since) => truncations.since(streamId, since),
+      read: (streamId, offset, maxBytes) => {
+        const held = memory(streamId);
+        return held?.memtable.read(streamId, offset, held.durableEnd, maxBytes);
+      },
+    },
+    check: () => {
+      guards.check();
+    },
+    writer: () => guards.writer().lane,
+    laneFor: (streamId) => guards.writer().laneFor(streamId),
+    durableNextOffset: (streamId, stored) => {
+      const held = memory(streamId);
+      const limit = held?.memtable.segmentLimit(streamId) ?? Infinity;
+      return held?.memtable.durableNextOffset(streamId, held.durableEnd) ?? Math.min(stored, limit);
+    },
+    truncated: (streamId, nextOffset) => {
+      truncations.add(streamId, nextOffset);
+      progress.notify();
+    },
+    unflushedTotals: (streamId, stored) => {
+      const held = memory(streamId);
+      const totals = held?.memtable.totals(streamId, stored, held.durableEnd) ?? { records: 0, userBytes: 0 };
+      return { ...totals, voidFrom: held?.memtable.segmentLimit(streamId, stored.epoch) ?? Infinity };
+    },
+    trim: (streamId, beforeOffset) => guards.trimming().trim(streamId, beforeOffset),
+    whileUntrimmed: (work) => guards.trimming().exclusively(work),
+    configured: ({ streamId, config }) => {
+      if (config.compression === 'lz4') compression.delete(streamId);
+      else compression.set(streamId, config.compression);
+    },
+  };
+}
