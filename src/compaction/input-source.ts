@@ -3,9 +3,10 @@
  * larger than a window are read past it, straight into the hands of who streams them.
  */
 import { assert, required } from '../base/assert.ts';
-import { SpareMemory } from '../base/spare-memory.ts';
+import { alignUp, PAGE_BYTES } from '../base/bytes.ts';
+import { PageArena } from '../base/page-arena.ts';
 import type { SegmentSource } from '../segment/source.ts';
-import type { ByteRange, InputPlan } from './input-windows.ts';
+import type { ByteRange, InputPlan, WindowsPlan } from './input-windows.ts';
 
 /** Counts what the buffers of a job hold. */
 export class BufferAccount {
@@ -21,25 +22,31 @@ export class BufferAccount {
   }
 }
 
-/** Memory of windows, shared by all inputs of a job: what can be used again, and how much may be on its way. */
-export class WindowMemory extends SpareMemory {
+/** Memory of windows, shared by all inputs of a job: the pages, and how much may be on its way. */
+export class WindowMemory extends PageArena {
   #free: number;
 
-  /** `ahead`: bytes of windows that may be on their way beside those in use. */
-  constructor(ahead: number) {
-    super();
-    this.#free = ahead;
+  constructor({ inputs, aheadBytes }: WindowsPlan) {
+    // Windows are read in whole pages, of which two may be shared with their neighbours.
+    const bytes = inputs.reduce((sum, input) => sum + windowCapacity(input) + 2 * PAGE_BYTES, aheadBytes);
+    super(bytes + 2 * PAGE_BYTES * inputs.length);
+    this.#free = aheadBytes;
   }
 
-  take(bytes: number): boolean {
+  /** Whether a window may be on its way beside those in use. */
+  goAhead(bytes: number): boolean {
     if (bytes > this.#free) return false;
     this.#free -= bytes;
     return true;
   }
 
-  give(bytes: number): void {
+  arrived(bytes: number): void {
     this.#free += bytes;
   }
+}
+
+function windowCapacity({ windows }: InputPlan): number {
+  return windows.reduce((most, { length }) => Math.max(most, length), 0);
 }
 
 export type ReadBytes = (position: number, length: number, into?: Uint8Array) => Promise<Uint8Array>;
@@ -48,12 +55,15 @@ interface Window {
   readonly index: number;
   readonly position: number;
   readonly bytes: Uint8Array;
+  /** Of the job's windows: where the bytes lie, unless the object store has put them elsewhere. */
+  readonly memory: Uint8Array;
 }
 
 interface ComingWindow {
   readonly index: number;
   readonly length: number;
   readonly bytes: Promise<Uint8Array>;
+  readonly memory: Uint8Array;
   /** It was taken from the memory that all inputs share. */
   readonly ahead: boolean;
 }
@@ -101,6 +111,20 @@ export class InputSource implements SegmentSource {
     return window.bytes.subarray(at, at + length);
   }
 
+  /**
+   * Everything up to `end` was used, and is not asked for again: a window that ends there makes room for the next one.
+   * The next one is then on its way while the job reads from its other inputs, all of them at once.
+   */
+  done(end: number): void {
+    const window = this.#window;
+    if (window === undefined || end < window.position + window.bytes.length) return;
+    const next = this.#options.plan.windows[window.index + 1];
+    if (next === undefined) return;
+    this.#setWindow(undefined);
+    if (this.#coming === undefined) this.#send(window.index + 1, next, false);
+    else this.#takeOver(this.#coming);
+  }
+
   /** Gives back the buffers. */
   close(): void {
     this.#setWindow(undefined);
@@ -132,9 +156,10 @@ export class InputSource implements SegmentSource {
       this.#dropComing();
       this.#send(index, { position, length }, false);
     }
-    const bytes = await required(this.#coming, 'it was sent for').bytes;
-    this.#dropComing();
-    const window = { index, position, bytes };
+    const coming = required(this.#coming, 'it was sent for');
+    const bytes = await coming.bytes;
+    this.#forget(coming);
+    const window = { index, position, bytes, memory: coming.memory };
     this.#setWindow(window);
     return window;
   }
@@ -145,31 +170,51 @@ export class InputSource implements SegmentSource {
     const next = plan.windows[window.index + 1];
     if (next === undefined || this.#coming !== undefined) return;
     const rest = window.position + window.bytes.length - end;
-    if (rest > window.bytes.length / 2 || !memory.take(next.length)) return;
+    if (rest > window.bytes.length / 2 || !memory.goAhead(next.length)) return;
     this.#send(window.index + 1, next, true);
   }
 
+  /** Reads whole pages, into memory that begins with one: what stores need to go past the page cache. */
   #send(index: number, { position, length }: ByteRange, ahead: boolean): void {
-    const { read, memory, plan } = this.#options;
-    const bytes = read(position, length, memory.buffer(length, plan.whole ? length : plan.windowBytes));
+    const { read, account, size } = this.#options;
+    const from = position - (position % PAGE_BYTES);
+    const to = Math.min(size, alignUp(position + length, PAGE_BYTES));
+    const memory = this.#options.memory.take(to - from);
+    const bytes = read(from, to - from, memory).then((pages) =>
+      pages.subarray(position - from, position - from + length),
+    );
     // A job that fails meanwhile never looks at it: its failure must not end the process.
     bytes.catch(() => undefined);
-    this.#options.account.add(length);
-    this.#coming = { index, length, bytes, ahead };
+    account.add(length);
+    this.#coming = { index, length, bytes, memory, ahead };
+  }
+
+  /** What was ahead is this input's own window now: others may look ahead instead. */
+  #takeOver(coming: ComingWindow): void {
+    if (!coming.ahead) return;
+    this.#options.memory.arrived(coming.length);
+    this.#coming = { ...coming, ahead: false };
   }
 
   #setWindow(window: Window | undefined): void {
     const last = this.#window;
     this.#options.account.add((window?.bytes.length ?? 0) - (last?.bytes.length ?? 0));
-    if (last !== undefined) this.#options.memory.recycle(last.bytes);
+    if (last !== undefined) this.#options.memory.giveBack(last.memory);
     this.#window = window;
   }
 
   #dropComing(): void {
     const coming = this.#coming;
     if (coming === undefined) return;
-    this.#options.account.add(-coming.length);
-    if (coming.ahead) this.#options.memory.give(coming.length);
+    this.#forget(coming);
+    const giveBack = (): void => this.#options.memory.giveBack(coming.memory);
+    // Until then the store may write to it.
+    void coming.bytes.then(giveBack, giveBack);
+  }
+
+  #forget({ ahead, length }: ComingWindow): void {
+    this.#options.account.add(-length);
+    if (ahead) this.#options.memory.arrived(length);
     this.#coming = undefined;
   }
 }

@@ -63,9 +63,8 @@ export interface PlannedInput<Input> {
 
 /** How a job uses its memory. */
 export interface JobMemory<Input> {
+  readonly windows: WindowsPlan;
   readonly inputs: readonly PlannedInput<Input>[];
-  /** Bytes of windows that may be on their way beside those in use. */
-  readonly aheadBytes: number;
   /** What the writer of each output may hold; `undefined` where writers hold nothing. */
   readonly writerBytes: number | undefined;
 }
@@ -84,9 +83,10 @@ export function planInputs<Input extends { readonly key: string; readonly bytes:
   });
   const keyed = layout.outputs.some(({ runs }) => runs.some(({ keys }) => keys !== 'all'));
   const { windowsBytes, writerBytes } = shareOut(memoryBytes, openAtOnce(layout), keyed, writer);
-  const { inputs: plans, aheadBytes } = planWindows(read, windowsBytes);
+  const windows = planWindows(read, windowsBytes);
+  const plans = windows.inputs;
   return {
-    aheadBytes,
+    windows,
     writerBytes,
     inputs: read.map(({ input, live: ranges }, index) => ({ input, live: ranges, plan: plans[index] as InputPlan })),
   };

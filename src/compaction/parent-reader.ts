@@ -25,6 +25,7 @@ export class ParentReader {
   readonly #cancelled: Int32Array;
   readonly #runMemory: SpareMemory = new SpareMemory(RUN_READS);
   readonly #sources: Map<string, InputSource> = new Map();
+  #windows: WindowMemory | undefined;
   #writerBytes: number | undefined;
 
   constructor(objects: ObjectStore, job: RewriteJob, pace: Pace, account: BufferAccount) {
@@ -43,9 +44,10 @@ export class ParentReader {
   /** Checks that every input is there and is the object that was committed. */
   async open(): Promise<void> {
     const { layout, inputs: committed, memoryBytes } = this.#job;
-    const { inputs, aheadBytes, writerBytes } = planInputs(layout, committed, memoryBytes, this.#objects.writerMemory);
+    const { inputs, windows, writerBytes } = planInputs(layout, committed, memoryBytes, this.#objects.writerMemory);
     this.#writerBytes = writerBytes;
-    const memory = new WindowMemory(aheadBytes);
+    const memory = new WindowMemory(windows);
+    this.#windows = memory;
     const account = this.#account;
     const opened = await Promise.allSettled(
       inputs.map(async ({ input, plan }) => {
@@ -85,8 +87,14 @@ export class ParentReader {
     checkSeen(parent, seen);
   }
 
+  /** The run is not read again. */
+  done({ objectKey, byteOffset, byteLength }: LayoutParent): void {
+    this.#sources.get(objectKey)?.done(byteOffset + byteLength);
+  }
+
   close(): void {
     for (const source of this.#sources.values()) source.close();
+    this.#windows?.close();
   }
 
   async #read(key: string, position: number, length: number, into?: Uint8Array): Promise<Uint8Array> {

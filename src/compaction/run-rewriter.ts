@@ -69,7 +69,10 @@ export class RunRewriter {
       await this.#addTracking(writer, run, CHUNK_TYPE.trackingSnapshot, tracking, run.firstOffset);
     }
     chunker.begin(run.firstOffset, run.compression);
-    for (const parent of run.parents) await this.#copyParent(output, run, parent, selection);
+    for (const parent of run.parents) {
+      await this.#copyParent(output, run, parent, selection);
+      this.#reader.done(parent);
+    }
     chunker.cover(run.nextOffset);
     const delta = run.snapshot ? undefined : tracking;
     if (chunker.pending) {

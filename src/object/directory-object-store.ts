@@ -6,6 +6,7 @@
  */
 import { throwIfAborted } from '../errors/aborted.ts';
 import { dirname, join, resolve } from 'node:path';
+import { PAGE_BYTES } from '../base/bytes.ts';
 import type { FileStat, FileSystem } from '../base/file-system.ts';
 import { isSystemError, NodeFileSystem } from '../base/node-file-system.ts';
 import { type Random, systemRandom } from '../base/random.ts';
@@ -13,6 +14,7 @@ import { TEMPORARY_SUFFIX } from '../base/whole-file.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { DirectoryWriter } from './directory-writer.ts';
 import { FolderTree } from './folder-tree.ts';
+import { KIB } from '../limits/limits.ts';
 import { checkRange, objectEndsEarly, objectNotFound, readFailed, writeFailed } from './object-errors.ts';
 import { isObjectKey } from './object-key.ts';
 import type { ObjectEntry, ObjectStore, ObjectStoreDescriptor, ObjectWriter } from './object-store.ts';
@@ -21,6 +23,11 @@ import { OpenHandles, type OpenObject } from './open-handles.ts';
 
 const OPEN_FILES_DEFAULT = 64;
 const NONCE_BYTES = 4;
+/**
+ * Whole pages of so many bytes go past the page cache, into memory that the caller brings: what is read once does not
+ * push out what others read again, and 0.5 MiB from anywhere in a file take 0.4 of the time.
+ */
+const DIRECT_READ_BYTES_MIN: number = 128 * KIB;
 
 export interface DirectoryObjectStoreOptions {
   /** Absolute path. Made by the first write; its parent must exist. */
@@ -30,7 +37,7 @@ export interface DirectoryObjectStoreOptions {
   readonly random?: Random;
   /** Files kept open for reading. Default 64. */
   readonly maxOpenFiles?: number;
-  /** Bypass the page cache when writing, where the file system offers it. Default true. */
+  /** Bypass the page cache in writes and large reads, where the file system offers it. Default true. */
   readonly direct?: boolean;
 }
 
@@ -43,14 +50,18 @@ export class DirectoryObjectStore implements ObjectStore {
   readonly #fileSystem: FileSystem;
   readonly #folders: FolderTree;
   readonly #handles: OpenHandles;
+  readonly #directHandles: OpenHandles;
   readonly #direct: boolean;
+  #directReads: boolean;
   readonly #random: Random;
 
   constructor(options: DirectoryObjectStoreOptions) {
     this.#fileSystem = options.fileSystem ?? new NodeFileSystem();
     this.#folders = new FolderTree(this.#fileSystem, resolve(options.root));
     this.#handles = new OpenHandles(this.#fileSystem, options.maxOpenFiles ?? OPEN_FILES_DEFAULT);
+    this.#directHandles = new OpenHandles(this.#fileSystem, options.maxOpenFiles ?? OPEN_FILES_DEFAULT, true);
     this.#direct = options.direct ?? true;
+    this.#directReads = this.#direct;
     this.#random = options.random ?? systemRandom;
   }
 
@@ -73,6 +84,10 @@ export class DirectoryObjectStore implements ObjectStore {
     throwIfAborted(signal);
     try {
       const path = this.#folders.locate(key);
+      if (into !== undefined && this.#isDirect(into, position, length)) {
+        const bytes = await this.#readDirect(path, key, position, into, signal);
+        if (bytes !== undefined) return bytes;
+      }
       return await this.#handles.use(path, (object) => readExactly(object, key, position, length, signal, into));
     } catch (error) {
       if (isSystemError(error, 'ENOENT', 'ENOTDIR')) throw objectNotFound(key, this.#folders.root, error);
@@ -127,7 +142,31 @@ export class DirectoryObjectStore implements ObjectStore {
   }
 
   async close(): Promise<void> {
-    await this.#handles.close();
+    await Promise.all([this.#handles.close(), this.#directHandles.close()]);
+  }
+
+  #isDirect({ byteOffset, byteLength }: Uint8Array, position: number, length: number): boolean {
+    const inPages = byteOffset % PAGE_BYTES === 0 && position % PAGE_BYTES === 0 && length % PAGE_BYTES === 0;
+    return this.#directReads && inPages && byteLength === length && length >= DIRECT_READ_BYTES_MIN;
+  }
+
+  /** `undefined` where direct reads are not to be had: not on this file system, or not into this memory. */
+  async #readDirect(
+    path: string,
+    key: string,
+    position: number,
+    into: Uint8Array,
+    signal: AbortSignal | undefined,
+  ): Promise<Uint8Array | undefined> {
+    try {
+      return await this.#directHandles.use(path, (object) =>
+        readExactly(object, key, position, into.length, signal, into),
+      );
+    } catch (error) {
+      if (!isSystemError(error, 'EINVAL')) throw error;
+      this.#directReads = false;
+      return undefined;
+    }
   }
 
   #prepare(key: string): string {
@@ -143,6 +182,7 @@ export class DirectoryObjectStore implements ObjectStore {
     try {
       const path = this.#folders.locate(key);
       this.#handles.retire(path);
+      this.#directHandles.retire(path);
       await this.#fileSystem.remove(path);
       return dirname(path);
     } catch {

@@ -25,16 +25,19 @@ interface Entry {
 export class OpenHandles {
   readonly #fileSystem: FileSystem;
   readonly #limit: number;
+  readonly #direct: boolean;
   /** In order of last use, oldest first. */
   readonly #entries = new Map<string, Entry>();
   /** Every file that is open or opening, retired ones with readers included. */
   readonly #unclosed = new Set<Entry>();
   #closed = false;
 
-  constructor(fileSystem: FileSystem, limit: number) {
+  /** `direct`: past the page cache. */
+  constructor(fileSystem: FileSystem, limit: number, direct = false) {
     assert(limit > 0, 'at least one handle stays open');
     this.#fileSystem = fileSystem;
     this.#limit = limit;
+    this.#direct = direct;
   }
 
   /** Files held open. */
@@ -93,7 +96,7 @@ export class OpenHandles {
   async #open(path: string): Promise<OpenObject> {
     const stat = this.#fileSystem.statSync(path);
     if (stat !== undefined && stat.kind !== 'file') throw notPlain(path, 'file');
-    const handle = await this.#fileSystem.open(path, { access: 'read' });
+    const handle = await this.#fileSystem.open(path, { access: 'read', direct: this.#direct });
     try {
       return { handle, bytes: handle.sizeSync() };
     } catch (error) {

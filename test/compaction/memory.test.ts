@@ -63,7 +63,7 @@ function inputsOf(runs: readonly ByteRange[], inputs: number, budget: number): C
     Array.from({ length: inputs }, () => ({ bytes, live: runs })),
     budget,
   );
-  const memory = new WindowMemory(plan.aheadBytes);
+  const memory = new WindowMemory(plan);
   const sources = plan.inputs.map((input) => new InputSource({ size: bytes, read, plan: input, memory, account }));
   return { sources, account, requests: () => requests, budget };
 }
