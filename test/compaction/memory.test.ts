@@ -111,6 +111,20 @@ suite('the inputs of a job', () => {
     assert.ok(counted.requests() <= 32 * (perInput + 2), `${counted.requests()} requests of 32 inputs`);
   });
 
+  test('are read side by side: the next window is on its way when the last run of one was used', async () => {
+    const runs = [0, 1, 2].map((part) => ({ position: part * 500_000, length: 400_000 }));
+    const counted = inputsOf(runs, 8, 4 * MIB);
+    for (const source of counted.sources) source.begin();
+    for (const [index, { position, length }] of runs.entries()) {
+      for (const [place, source] of counted.sources.entries()) {
+        await source.read(position, length);
+        source.done(position + length);
+        assert.equal(counted.requests(), 8 * (index + 1) + (index === 2 ? 0 : place + 1));
+      }
+    }
+    assert.ok(counted.account.peak <= counted.budget);
+  });
+
   test('skip what is dead between their runs', () => {
     const live = [0, 1, 2].map((part) => ({ position: part * MIB, length: 1_000 }));
     const [plan] = planWindows([{ bytes: 16 * MIB, live }], 64 * MIB).inputs;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
+import { allocatePages } from '../../src/base/page-memory.ts';
 import { openDescriptor } from '../../src/object/open-descriptor.ts';
 import { describeDirectoryStore, DirectoryObjectStore } from '../../src/object/directory-object-store.ts';
 import { openObjectStore } from '../../src/object/directory-object-store.ts';
@@ -11,6 +12,7 @@ import { systemError } from '../../src/testing/disk/calls.ts';
 import { RecordingFileSystem } from '../support/recording-file-system.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/temporary-directory.ts';
 
+const DIRECT_BYTES: number = 256 * 1_024;
 const CHANGING = ['makeDirectory', 'open', 'write', 'sync', 'close', 'rename', 'remove', 'syncDirectory'] as const;
 
 let directory: TemporaryDirectory;
@@ -33,6 +35,29 @@ test('short reads are continued', async () => {
   disk.on('read', (call) => Math.min(7, call.length ?? 0));
   assert.deepEqual(Buffer.from(await store.read('k', 10, 500)), Buffer.from(patternBytes(1000).subarray(10, 510)));
   assert.equal(disk.count('read'), Math.ceil(500 / 7));
+});
+
+test('whole pages into memory of the caller are read past the page cache, and other reads are not', async () => {
+  await putObject(store, 'k', patternBytes(DIRECT_BYTES + 4_096));
+  const target = allocatePages(DIRECT_BYTES);
+  const direct = async (): Promise<boolean[]> => {
+    disk.calls.length = 0;
+    const found = await store.read('k', 4_096, DIRECT_BYTES, undefined, target);
+    assert.deepEqual(Buffer.from(found), Buffer.from(patternBytes(DIRECT_BYTES + 4_096).subarray(4_096)));
+    return disk.calls.flatMap(({ operation, mode }) => (operation === 'open' ? [mode?.direct === true] : []));
+  };
+  disk.on('open', ({ mode }) => {
+    if (mode?.direct === true) throw systemError('EINVAL');
+  });
+  assert.deepEqual(await direct(), [true, false], 'a file system that does not offer it');
+  assert.deepEqual(await direct(), [], 'it is not asked again');
+  await store.close();
+  store = new DirectoryObjectStore({ root, fileSystem: disk });
+  disk.on('open', () => undefined);
+  disk.on('read', ({ length = 0 }) => Math.min(length, DIRECT_BYTES / 2));
+  assert.equal((await direct())[0], true);
+  await store.read('k', 1, DIRECT_BYTES - 1);
+  assert.equal(disk.calls.findLast(({ operation }) => operation === 'open')?.mode?.direct, false);
 });
 
 test('an object cut short on disk is damage, before and after it was opened', async () => {
