@@ -45,6 +45,9 @@ export function streamContext(parts: Parts, segments: SegmentAccess, guards: Sto
     },
     writer: () => guards.writer().lane,
     laneFor: (streamId) => guards.writer().laneFor(streamId),
+    look: (streamId) => {
+      memory(streamId);
+    },
     durableNextOffset: (streamId, stored) => {
       const held = memory(streamId);
       const limit = held?.memtable.segmentLimit(streamId) ?? Infinity;

@@ -52,6 +52,8 @@ export interface StreamContext extends BatchSource, InfoSource {
    * alone knows where a stream ends.
    */
   readonly assignsOffsets: boolean;
+  /** Takes in what another thread has made durable of a stream. */
+  look(streamId: number): void;
   /** Moves the log start up to `beforeOffset`, which has been appended. */
   trim(streamId: number, beforeOffset: number): Promise<void>;
   /** Runs `work` while no log start moves. */
@@ -258,7 +260,7 @@ export class Stream {
     checkOptionNames(options, STORE_OPTIONS, 'storeOffset');
     checkReference(reference);
     checkOffset(offset);
-    const end = this.#context.assignsOffsets ? this.#state.nextOffset : await this.#endBeyond(offset);
+    const end = this.#context.assignsOffsets ? this.#assignedEnd(offset) : await this.#endBeyond(offset);
     if (offset >= end) throw this.#outOfRange(offset, end - 1);
     await references.store(reference, offset, options.durable ?? false);
   }
@@ -405,9 +407,15 @@ export class Stream {
     return this.#references;
   }
 
+  /** Whoever was told of a record by a producer in another thread may be here before this thread was woken. */
+  #assignedEnd(offset: number): number {
+    if (offset >= this.#state.nextOffset) this.#context.look(this.#state.streamId);
+    return this.#state.nextOffset;
+  }
+
   /** Where the stream ends, asked anew unless that is known to be behind `offset`. */
   async #endBeyond(offset: number): Promise<number> {
-    if (this.#context.assignsOffsets) return this.#state.nextOffset;
+    if (this.#context.assignsOffsets) return this.#assignedEnd(offset);
     if (this.#committedEnd <= offset) {
       const { streamId } = this.#description;
       const found = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });

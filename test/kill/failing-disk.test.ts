@@ -6,8 +6,8 @@ import { loadChecksum } from '../../src/codec/checksum.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { checkStore } from './campaign-round.ts';
 import { Expectation } from './expectation.ts';
-import { FailingDisk } from './failing-disk.ts';
-import { type FileSystemName, whyNoImageMounts } from './image-mounts.ts';
+import { FailingDisk, whyNoFailingDisk } from './failing-disk.ts';
+import type { FileSystemName } from './image-mounts.ts';
 import { survive } from './survival.ts';
 import { workloadNamed } from './workloads.ts';
 
@@ -15,7 +15,7 @@ const STOPPED = /^ERR_MILLRACE_(WRITE_FAILED|DISK_FULL)$/;
 const workload = 'merges';
 
 for (const name of ['ext4', 'xfs'] satisfies FileSystemName[]) {
-  const skip = whyNoImageMounts(name) ?? false;
+  const skip = whyNoFailingDisk(name) ?? false;
   test(`a ${name} whose device fails stops the store, and loses nothing`, { skip }, async (t) => {
     await loadChecksum();
     const directory = temporaryDirectory();

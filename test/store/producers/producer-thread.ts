@@ -21,8 +21,14 @@ async function obey(order: Order): Promise<unknown> {
       return undefined;
     case 'append':
       return Promise.all(order.values.map((value) => streamOf(order.name).append(value)));
-    case 'appendMany':
-      return streamOf(order.name).appendMany(order.values);
+    case 'appendMany': {
+      const first = await streamOf(order.name).appendMany(order.values);
+      if (order.done !== undefined) {
+        Atomics.add(order.done, 0, 1);
+        Atomics.notify(order.done, 0);
+      }
+      return first;
+    }
     case 'release':
       return streamOf(order.name).release();
     case 'close':

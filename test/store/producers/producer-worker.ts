@@ -4,7 +4,14 @@ import type { ProducerOptions, Store } from '../../../src/index.ts';
 
 export type Order =
   | { readonly type: 'stream' | 'release'; readonly name: string }
-  | { readonly type: 'append' | 'appendMany'; readonly name: string; readonly values: readonly string[] }
+  | { readonly type: 'append'; readonly name: string; readonly values: readonly string[] }
+  /** `done` is counted up at the acknowledgement, for a thread that is blocked. */
+  | {
+      readonly type: 'appendMany';
+      readonly name: string;
+      readonly values: readonly string[];
+      readonly done?: Int32Array;
+    }
   | { readonly type: 'close' }
   | { readonly type: 'spin'; readonly milliseconds: number };
 

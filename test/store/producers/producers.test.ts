@@ -152,6 +152,28 @@ suite('producers in other threads', () => {
     assert.equal(await (await again.stream('a')).queryOffset('billing'), 12);
   });
 
+  test('whoever was told of a record stores its offset and trims there, though the store’s thread was busy', async () => {
+    const store = await openSmall(directory());
+    const producer = await producerOf(store);
+    await producer.do({ type: 'stream', name: 'a' });
+    const stream = await store.stream('a');
+    const done = new Int32Array(new SharedArrayBuffer(4));
+    const appended = producer.do({ type: 'appendMany', name: 'a', values: numbered(10), done });
+    // Blocked until then: nothing that would wake this thread for the records has run.
+    Atomics.wait(done, 0, 0);
+    const stored = stream.storeOffset('billing', 9);
+    assert.equal(await appended, 0);
+    await stored;
+    assert.equal(await stream.queryOffset('billing'), 9);
+    const more = producer.do({ type: 'appendMany', name: 'a', values: numbered(10), done });
+    Atomics.wait(done, 0, 1);
+    const trimmed = stream.trim(20);
+    assert.equal(await more, 10);
+    await trimmed;
+    assert.equal((await stream.info()).firstOffset, 20);
+    await assert.rejects(stream.storeOffset('billing', 20), { code: 'ERR_MILLRACE_OFFSET_OUT_OF_RANGE' });
+  });
+
   test('what a thread had acknowledged outlives the thread, and its streams are free again', async () => {
     const store = await openSmall(directory());
     const producer = await producerOf(store);
