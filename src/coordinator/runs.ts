@@ -25,12 +25,16 @@ export interface PublisherClaim extends PublisherMark {
   readonly previousId: number | undefined;
 }
 
-/** A run as the coordinator serves it. */
-export interface FoundRun extends RunCoordinate {
-  /** Readers stop here: below `nextOffset` when a truncation cut the run, else equal to it. */
-  readonly endOffset: number;
+/** A run as the coordinator keeps it. */
+export interface KeptRun extends SegmentRun {
   /** It begins with a tracking snapshot: no older tracking of its stream is needed. */
   readonly trackingSnapshot: boolean;
+}
+
+/** A run as the coordinator serves it. */
+export interface FoundRun extends KeptRun, RunCoordinate {
+  /** Readers stop here: below `nextOffset` when a truncation cut the run, else equal to it. */
+  readonly endOffset: number;
 }
 
 /** Names one run of the whole store. */

@@ -1,7 +1,7 @@
 /** Writes the whole state as a chain of blocks. The state must not change until it is done. */
 import type { FileHandle } from '../../base/file-system.ts';
 import { writeWhole } from '../../base/whole-file.ts';
-import { RUN } from '../state/run-table.ts';
+import { keptRunOf, RUN } from '../state/run-table.ts';
 import type { State } from '../state/state.ts';
 import { BlockWriter, type ChainEnd, type FileIdentity } from './block-writer.ts';
 import { snapshotRow, type RunSnapshotRow, type SnapshotRow } from './snapshot-rows.ts';
@@ -83,20 +83,6 @@ function runRowOf({ runs }: State, row: number): RunSnapshotRow {
     type: 'run',
     objectNumber: runs.get(row, RUN.objectNumber),
     endOffset: runs.get(row, RUN.endOffset),
-    run: {
-      streamId: runs.get(row, RUN.streamId),
-      firstOffset: runs.get(row, RUN.firstOffset),
-      nextOffset: runs.get(row, RUN.nextOffset),
-      records: runs.get(row, RUN.records),
-      userBytes: runs.get(row, RUN.userBytes),
-      trackingBytes: runs.get(row, RUN.trackingBytes),
-      firstTimestamp: runs.get(row, RUN.firstTimestamp),
-      lastTimestamp: runs.get(row, RUN.lastTimestamp),
-      epoch: runs.get(row, RUN.epoch),
-      byteOffset: runs.get(row, RUN.byteOffset),
-      byteLength: runs.get(row, RUN.byteLength),
-      chunks: runs.get(row, RUN.chunks),
-      trackingSnapshot: runs.get(row, RUN.snapshot) === 1,
-    },
+    run: keptRunOf(runs, row),
   };
 }

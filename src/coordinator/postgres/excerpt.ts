@@ -10,7 +10,14 @@ import { RUN } from '../state/run-table.ts';
 import { addRun } from '../state/run-links.ts';
 import { newObjectRow, type ObjectRow } from '../state/rows.ts';
 import { State } from '../state/state.ts';
-import { objectRowOf, streamRowOf, type ObjectRecord, type RunRecord, type StreamRecord } from './records.ts';
+import {
+  keptRunOf,
+  objectRowOf,
+  streamRowOf,
+  type ObjectRecord,
+  type RunRecord,
+  type StreamRecord,
+} from './records.ts';
 import { placeRuns } from './positions.ts';
 
 /** Names a run of the whole store. */
@@ -91,22 +98,7 @@ export class Excerpt {
     if (!state.objects.has(number)) this.#putObject(unlockedObject(number));
     const object = state.object(number);
     const { liveBytes, liveRuns, liveTrackingBytes } = object;
-    const run = {
-      streamId,
-      firstOffset: record.first_offset,
-      nextOffset: record.next_offset,
-      records: record.records,
-      userBytes: record.user_bytes,
-      trackingBytes: record.tracking_bytes,
-      firstTimestamp: record.first_timestamp,
-      lastTimestamp: record.last_timestamp,
-      epoch: record.epoch,
-      byteOffset: record.byte_offset,
-      byteLength: record.byte_length,
-      chunks: record.chunks,
-      trackingSnapshot: record.tracking_snapshot,
-    };
-    const row = addRun(state, object, run, record.end_offset);
+    const row = addRun(state, object, keptRunOf(record), record.end_offset);
     // The object's own row already counts this run, and those that are not loaded.
     Object.assign(object, { liveBytes, liveRuns, liveTrackingBytes });
     const positions = this.positions.get(streamId) ?? new Map<string, number>();

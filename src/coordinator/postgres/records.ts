@@ -3,6 +3,7 @@ import { checkConfig } from '../commands/checks.ts';
 import type { FoundRun, ObjectState } from '../coordinator.ts';
 import type { JobKind } from '../job.ts';
 import { parseObjectKey } from '../object-key.ts';
+import type { KeptRun } from '../runs.ts';
 import { newObjectRow, newStreamRow, type JobRow, type ObjectRow, type StreamRow } from '../state/rows.ts';
 import { RUN } from '../state/run-table.ts';
 import { keyOf, type State } from '../state/state.ts';
@@ -200,13 +201,12 @@ export function runRecordOf({ runs }: State, row: number, position: number): Run
   };
 }
 
-/** A run as readers get it. */
-export function foundRunOf(record: RunRecord, objectKey: string): FoundRun {
+/** A run as the coordinator keeps it. */
+export function keptRunOf(record: RunRecord): KeptRun {
   return {
     streamId: record.stream_id,
     firstOffset: record.first_offset,
     nextOffset: record.next_offset,
-    endOffset: record.end_offset,
     records: record.records,
     userBytes: record.user_bytes,
     trackingBytes: record.tracking_bytes,
@@ -217,8 +217,12 @@ export function foundRunOf(record: RunRecord, objectKey: string): FoundRun {
     byteLength: record.byte_length,
     chunks: record.chunks,
     trackingSnapshot: record.tracking_snapshot,
-    objectKey,
   };
+}
+
+/** A run as readers get it. */
+export function foundRunOf(record: RunRecord, objectKey: string): FoundRun {
+  return { ...keptRunOf(record), endOffset: record.end_offset, objectKey };
 }
 
 export function jobRowOf(record: JobRecord, inputs: readonly number[]): JobRow {

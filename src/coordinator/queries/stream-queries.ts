@@ -4,7 +4,7 @@ import type { StreamDescription } from '../../record/stream-config.ts';
 import type { StreamRow } from '../state/rows.ts';
 import { ObjectCounts } from '../state/object-counts.ts';
 import { isDense } from '../state/run-links.ts';
-import { RUN } from '../state/run-table.ts';
+import { keptRunOf, RUN } from '../state/run-table.ts';
 import { RunTimes } from '../state/run-times.ts';
 import { keyOf, type State } from '../state/state.ts';
 import { indexBeyond, trackingAnchor } from '../state/stream-runs.ts';
@@ -16,20 +16,8 @@ export function describeStream({ streamId, name, config }: StreamRow): StreamDes
 export function foundRun(state: State, row: number): FoundRun {
   const { runs } = state;
   return {
-    streamId: runs.get(row, RUN.streamId),
-    firstOffset: runs.get(row, RUN.firstOffset),
-    nextOffset: runs.get(row, RUN.nextOffset),
+    ...keptRunOf(runs, row),
     endOffset: runs.get(row, RUN.endOffset),
-    records: runs.get(row, RUN.records),
-    userBytes: runs.get(row, RUN.userBytes),
-    trackingBytes: runs.get(row, RUN.trackingBytes),
-    firstTimestamp: runs.get(row, RUN.firstTimestamp),
-    lastTimestamp: runs.get(row, RUN.lastTimestamp),
-    epoch: runs.get(row, RUN.epoch),
-    byteOffset: runs.get(row, RUN.byteOffset),
-    byteLength: runs.get(row, RUN.byteLength),
-    chunks: runs.get(row, RUN.chunks),
-    trackingSnapshot: runs.get(row, RUN.snapshot) === 1,
     objectKey: keyOf(state.object(runs.get(row, RUN.objectNumber))),
   };
 }

@@ -3,6 +3,7 @@
  * and open without a million objects being made. A row's number is stable while its run lives, and used again later.
  */
 import { assert } from '../../base/assert.ts';
+import type { KeptRun } from '../runs.ts';
 
 /** Columns of a row. */
 export const RUN = {
@@ -79,4 +80,23 @@ export class RunTable {
   set(row: number, column: RunColumn, value: number): void {
     (this.#pages[row >>> PAGE_BITS] as Float64Array)[(row & PAGE_MASK) * COLUMNS + column] = value;
   }
+}
+
+/** A row as a run. */
+export function keptRunOf(runs: RunTable, row: number): KeptRun {
+  return {
+    streamId: runs.get(row, RUN.streamId),
+    firstOffset: runs.get(row, RUN.firstOffset),
+    nextOffset: runs.get(row, RUN.nextOffset),
+    records: runs.get(row, RUN.records),
+    userBytes: runs.get(row, RUN.userBytes),
+    trackingBytes: runs.get(row, RUN.trackingBytes),
+    firstTimestamp: runs.get(row, RUN.firstTimestamp),
+    lastTimestamp: runs.get(row, RUN.lastTimestamp),
+    epoch: runs.get(row, RUN.epoch),
+    byteOffset: runs.get(row, RUN.byteOffset),
+    byteLength: runs.get(row, RUN.byteLength),
+    chunks: runs.get(row, RUN.chunks),
+    trackingSnapshot: runs.get(row, RUN.snapshot) === 1,
+  };
 }
