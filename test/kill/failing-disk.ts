@@ -7,6 +7,7 @@ import { accessSync, constants, existsSync, mkdirSync, rmSync, writeFileSync } f
 import { basename, join } from 'node:path';
 import { runSync } from '../support/child-processes.ts';
 import { fillUp } from './ballast.ts';
+import { mountImage } from './image-disk.ts';
 import { type FileSystemName, whyNoImageMounts } from './image-mounts.ts';
 
 const MEMORY_MIB = 160;
@@ -50,7 +51,7 @@ export class FailingDisk {
     runSync('mount', '-t', 'tmpfs', '-o', `size=${MEMORY_MIB}m`, 'none', this.#memory);
     runSync('truncate', '-s', `${IMAGE_MIB}M`, this.#image);
     runSync(`mkfs.${name}`, '-q', this.#image);
-    this.#mount();
+    mountImage(this.#image, this.path);
     const device = runSync('findmnt', '-n', '-o', 'SOURCE', this.path).trim();
     writeFileSync(requestLimitOf(device), String(REQUEST_KIB));
   }
@@ -64,15 +65,12 @@ export class FailingDisk {
   repair(): void {
     runSync('umount', this.path);
     rmSync(join(this.#memory, 'ballast'));
-    this.#mount();
-  }
-
-  #mount(): void {
-    runSync('mount', '-o', 'loop', this.#image, this.path);
+    mountImage(this.#image, this.path);
   }
 
   remove(): void {
     runSync('umount', this.path);
-    runSync('umount', this.#memory);
+    // Busy as long as another process has its own view of all mounts, in which the image is mounted.
+    runSync('umount', '--lazy', this.#memory);
   }
 }

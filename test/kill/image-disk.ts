@@ -4,7 +4,30 @@ import { join } from 'node:path';
 import { runSync } from '../support/child-processes.ts';
 import type { FileSystemName } from './image-mounts.ts';
 
-const MOUNT_ATTEMPTS = 100;
+const MOUNT_ATTEMPTS = 1_000;
+
+/**
+ * Mounts an image again. Where another process has taken its own view of all mounts meanwhile, a file system that died
+ * lives on until that ends, and would be mounted once more.
+ */
+export function mountImage(image: string, path: string): void {
+  for (let attempt = 0; attempt < MOUNT_ATTEMPTS; attempt += 1) {
+    runSync('mount', '-o', 'loop', image, path);
+    if (isAlive(path)) return;
+    runSync('umount', path);
+    runSync('sleep', '0.2');
+  }
+  throw new Error(`${path}: the file system that was cut is still mounted elsewhere`);
+}
+
+function isAlive(path: string): boolean {
+  try {
+    writeFileSync(join(path, 'alive'), '');
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 export class ImageDisk {
   /** Where the file system is mounted. */
@@ -21,32 +44,13 @@ export class ImageDisk {
     this.mount();
   }
 
-  /**
-   * Mounts it again. Where another process has taken its own view of all mounts meanwhile, a file system that died
-   * lives on until that ends, and would be mounted once more.
-   */
   mount(): void {
-    for (let attempt = 0; attempt < MOUNT_ATTEMPTS; attempt += 1) {
-      runSync('mount', '-o', 'loop', this.#image, this.path);
-      this.#mounted = true;
-      if (this.#isAlive()) return;
-      this.unmount();
-      runSync('sleep', '0.2');
-    }
-    throw new Error(`${this.path}: the file system that was cut is still mounted elsewhere`);
+    mountImage(this.#image, this.path);
+    this.#mounted = true;
   }
 
   unmount(): void {
     if (this.#mounted) runSync('umount', this.path);
     this.#mounted = false;
-  }
-
-  #isAlive(): boolean {
-    try {
-      writeFileSync(join(this.path, 'alive'), '');
-      return true;
-    } catch {
-      return false;
-    }
   }
 }

@@ -137,16 +137,16 @@ suite('problems', () => {
   });
 
   test('what is no HTTP, has endless headers, or never finishes them is refused without an exchange', async (t) => {
-    const client = await served(t, { headerTimeout: 50, idleTimeout: 30_000 });
-    const port = Number(new URL(client.server.url).port);
-    const send = async (bytes: string): Promise<string> => {
-      const socket = connect(port, '127.0.0.1');
+    const patient = await served(t);
+    const impatient = await served(t, { headerTimeout: 50, idleTimeout: 30_000 });
+    const send = async (bytes: string, { server } = patient): Promise<string> => {
+      const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
       socket.write(bytes);
       return text(socket);
     };
     assert.match(await send('GARBAGE\r\n\r\n'), /^HTTP\/1\.1 400 /);
     assert.match(await send(`GET / HTTP/1.1\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
-    assert.match(await send('GET / HTTP/1.1\r\nhost: loc'), /^HTTP\/1\.1 408 /);
+    assert.match(await send('GET / HTTP/1.1\r\nhost: loc', impatient), /^HTTP\/1\.1 408 /);
     assert.match(await send('GET /healthz HTTP/1.1\r\n\r\n'), /^HTTP\/1\.1 400 /);
   });
 });

@@ -12,7 +12,7 @@ const LINES = { 'content-type': 'application/x-ndjson' };
 
 suite('a server that closes', () => {
   test('finishes the append that is under way, ends followers, and takes nothing new', async (t) => {
-    const client = await served(t);
+    const client = await served(t, { shutdownGrace: 240_000 });
     const orders = await client.store.stream('orders');
     const following = client.start('GET', '/v1/streams/orders/follow');
     const follower = responseOf(following);

@@ -47,7 +47,7 @@ interface Lane {
   trimmed: number;
 }
 
-/** Rejects with what is wrong. */
+/** Goes on beyond its time until something was appended, flushed and read. Rejects with what is wrong. */
 export async function runStress({ dir, seed, seconds }: StressOptions): Promise<StressFigures> {
   await loadChecksum();
   const store = await open({ dir, wal: WAL, compaction: COMPACTION });
@@ -108,7 +108,9 @@ class Stress {
   }
 
   get #over(): boolean {
-    return this.#failed || performance.now() >= this.#end;
+    if (this.#failed) return true;
+    if (performance.now() < this.#end || this.#appended === 0 || this.#read === 0) return false;
+    return (this.#store.stats().flush?.segments ?? 0) > 0;
   }
 
   async #repeat(task: number, act: (random: SeededRandom) => Promise<void>): Promise<void> {

@@ -217,7 +217,7 @@ describe('errors of the PostgreSQL coordinator', { skip }, () => {
 
   test('a statement that takes too long makes the call unavailable, and is not tried again', async () => {
     await breakInserts(`PERFORM pg_sleep(10)`);
-    const hurried = await openOn(server, { schema, statementTimeout: 100 });
+    const hurried = await openOn(server, { schema, statementTimeout: 1_500 });
     const error = await refusalOf(() => hurried.createStream('a', PLAIN));
     assert.deepEqual([error.code, error.details['reason']], ['ERR_MILLRACE_UNAVAILABLE', 'SQLSTATE 57014']);
     assert.equal(await attempts(), 1);

@@ -105,7 +105,7 @@ describe('PostgreSQL coordinator under faults', { skip }, () => {
     const streamId = await makeStream(witness, 'a');
     const key = await reserveKey(witness);
     await coordinator.close();
-    coordinator = await openOn(server, { schema, port: proxy.port, maxConnections: 1, statementTimeout: 100 });
+    coordinator = await openOn(server, { schema, port: proxy.port, maxConnections: 1, statementTimeout: 1_500 });
     onceAt('silence', atCommit);
     const answer = await coordinator.commitObject(sampleCommit(key, [sampleRun(streamId, 0, 5)]));
     assert.equal(answer.replayed, true);

@@ -94,7 +94,7 @@ function passingFaultTests(fixture: Fixture): void {
   });
 
   test('a server that does not answer is given up after the timeout and asked again', async () => {
-    const { store, direct } = open(fixture, { requestTimeout: 300 });
+    const { store, direct } = open(fixture, { requestTimeout: 1_000 });
     await putObject(direct, 'k', patternBytes(10));
     fixture.proxy.plan(first(1, { kind: 'silence' }, isAny));
     assert.equal(await store.size('k'), 10);

@@ -7,6 +7,7 @@ import { PART_BYTES_MIN } from '../../../src/object/s3/options.ts';
 import { describeS3Store, S3ObjectStore } from '../../../src/object/s3/s3-object-store.ts';
 import { patternBytes, putObject, withCode } from '../../../src/testing/object-store-contract.ts';
 import type { S3Server } from '../../support/ceph-server.ts';
+import { until } from '../../support/child-processes.ts';
 import { BUCKET, freshOptions, freshStore, impatient, keysIn, largeBytes } from './s3-fixture.ts';
 
 /** Later than anything that is running, whatever the server's clock says of fractions. */
@@ -88,7 +89,7 @@ function unfinishedUploadTests(server: () => S3Server): void {
     const store = freshStore(server());
     const writer = await store.create('k');
     await writer.write(largeBytes(3 * PART_BYTES_MIN));
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await until('the upload', async () => (await store.removeUnfinished(THE_FUTURE, true)) === 1);
     assert.equal(await store.removeUnfinished(THE_FUTURE), 1);
     await assert.rejects(writer.commit(), withCode('ERR_MILLRACE_WRITE_FAILED'));
     await writer.abort();
