@@ -25,9 +25,9 @@ const UNPACKED_BYTES_MAX = 4 * 1024 * 1024;
 const SIZE_TOLERANCE = 0.1;
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-/** What a user can import: the package itself and its subpaths. */
+/** What a user can import: the package itself and its subpaths, but those that run something. */
 const entries = Object.keys(manifest.exports)
-  .filter((path) => !path.endsWith('.json') && !path.startsWith('./workers/'))
+  .filter((path) => !path.endsWith('.json') && !path.startsWith('./workers/') && path !== './cli')
   .map((path) => manifest.name + path.slice(1));
 
 /** The first program of the README: it needs the worker threads, the WebAssembly and the files of the package. */

@@ -1,10 +1,2 @@
-/** The version of the installed package. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-
-/** From `dist/src/base` to the root of the package. */
-const MANIFEST: string = join(import.meta.dirname, '..', '..', '..', 'package.json');
-
-export function packageVersion(): string {
-  return (JSON.parse(readFileSync(MANIFEST, 'utf8')) as { version: string }).version;
-}
+/** Version of the package. A constant: a program that was bundled has no package.json near it. */
+export const PACKAGE_VERSION = '0.1.0';

@@ -8,6 +8,7 @@ import type { ReadFrom } from '../stream/read-options.ts';
 
 const PLACES: ReadonlySet<string> = new Set(['first', 'last', 'next']);
 const FROM_HELP = 'Use first, last, next, an offset such as 42, or @ and a time such as @2026-01-31T12:00:00Z.';
+const PORT_MAX = 65_535;
 const WHOLE = /^\d+$/;
 
 export function parseDirectory(text: string): string {
@@ -63,6 +64,13 @@ export function parseLimit(text: string): number {
   const limit = wholeNumber(text);
   if (limit === undefined) throw new InvalidArgumentError('Use a whole number from 0 on.');
   return limit;
+}
+
+/** 0 stands for any that is free. */
+export function parsePort(text: string): number {
+  const port = wholeNumber(text);
+  if (port === undefined || port > PORT_MAX) throw new InvalidArgumentError(`Use a whole number up to ${PORT_MAX}.`);
+  return port;
 }
 
 export function parseCompression(text: string): Compression {

@@ -53,7 +53,7 @@ async function list(target: string, json: boolean): Promise<void> {
     bytes(size),
     storeId.slice(0, 8),
   ]);
-  await print(rows.length === 0 ? 'no backups\n' : table(HEADING, rows));
+  await print(rows.length === 0 ? `no backups in ${target}\n` : table(HEADING, rows));
 }
 
 async function verify(target: string, { backup, json }: BackupsOptions): Promise<void> {

@@ -1,7 +1,7 @@
 /** `millrace configure`: changes what a stream keeps, and how. */
 import { Command } from 'commander';
-import { MillraceError } from '../errors/millrace-error.ts';
 import { parseDirectory, parseStreamName } from './arguments.ts';
+import { usageError } from './failure.ts';
 import { examples } from './help.ts';
 import { existingStream, openExisting } from './open-existing.ts';
 import { print, printJson } from './output.ts';
@@ -34,9 +34,7 @@ export function configureCommand(): Command {
 }
 
 async function configure(dir: string, name: string, { json, objects, ...settings }: ConfigureOptions): Promise<void> {
-  if (Object.keys(settings).length === 0) {
-    throw new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', 'name a setting to change: millrace configure --help');
-  }
+  if (Object.keys(settings).length === 0) throw usageError('name a setting to change');
   const store = await openExisting({ dir, ...(await objectsGiven(objects)) });
   try {
     const stream = await existingStream(store, name);

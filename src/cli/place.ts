@@ -1,5 +1,5 @@
 /** Which store a command works on: the one in a directory, or one that several processes share. */
-import { type Command, CommanderError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import type { CoordinatorComponent } from '../coordinator/component.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStoreComponent } from '../object/object-store.ts';
@@ -7,6 +7,7 @@ import { open } from './engine.ts';
 import type { OpenOptions } from '../store/options.ts';
 import type { Store } from '../store/store.ts';
 import { parseDirectory } from './arguments.ts';
+import { asUsage, usageError } from './failure.ts';
 import { openExisting } from './open-existing.ts';
 
 export interface PlaceOptions {
@@ -44,7 +45,7 @@ export function withPlace(command: Command): Command {
 export function placeOf(dir: string | undefined, { coordinator, objects }: PlaceOptions): Place {
   if (dir !== undefined && coordinator === undefined) return { dir, ...(objects === undefined ? {} : { objects }) };
   if (dir === undefined && coordinator !== undefined && objects !== undefined) return { dir, coordinator, objects };
-  throw usage('a store is a directory, maybe with --objects, or --coordinator and --objects together');
+  throw usageError('a store is a directory, maybe with --objects, or --coordinator and --objects together');
 }
 
 /** Opens a store that exists; never makes one, and starts no compaction in the background. */
@@ -64,7 +65,8 @@ export async function openPlace({ dir, coordinator, objects }: Place, readOnly: 
 
 async function coordinatorAt(text: string): Promise<CoordinatorComponent> {
   const url = urlOf(text);
-  if (url.protocol !== 'postgresql:' && url.protocol !== 'postgres:') throw usage('--coordinator takes postgresql://');
+  if (url.protocol !== 'postgresql:' && url.protocol !== 'postgres:')
+    throw usageError('--coordinator takes postgresql://');
   const schema = url.searchParams.get('schema');
   url.searchParams.delete('schema');
   const { describePostgres } = await loaded('pg', () => import('../coordinator/postgres/postgres-coordinator.ts'));
@@ -82,11 +84,11 @@ export async function objectsAt(text: string): Promise<ObjectStoreComponent | st
   const url = urlOf(text);
   const options: Record<string, string> = { bucket: url.hostname, prefix: url.pathname.slice(1) };
   for (const [name, value] of url.searchParams) {
-    if (name !== 'endpoint' && name !== 'region') throw usage(`--objects knows endpoint and region, not ${name}`);
+    if (name !== 'endpoint' && name !== 'region') throw usageError(`--objects knows endpoint and region, not ${name}`);
     options[name] = value;
   }
   const { describeS3Store } = await loaded('@aws-sdk/client-s3', () => import('../object/s3/s3-object-store.ts'));
-  return describeS3Store(options as { bucket: string });
+  return asUsage(() => describeS3Store(options as { bucket: string }));
 }
 
 async function loaded<T>(peer: string, load: () => Promise<T>): Promise<T> {
@@ -101,9 +103,5 @@ async function loaded<T>(peer: string, load: () => Promise<T>): Promise<T> {
 /** The text is not repeated: it may hold a password. */
 function urlOf(text: string): URL {
   if (URL.canParse(text)) return new URL(text);
-  throw usage('--coordinator and --objects take URLs such as postgresql://host/database and s3://bucket/prefix/');
-}
-
-function usage(message: string): CommanderError {
-  return new CommanderError(2, 'millrace.place', message);
+  throw usageError('--coordinator and --objects take URLs such as postgresql://host/database and s3://bucket/prefix/');
 }

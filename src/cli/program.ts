@@ -1,6 +1,6 @@
 /** All commands under one name. */
 import { Command } from 'commander';
-import { packageVersion } from '../base/package-version.ts';
+import { PACKAGE_VERSION } from '../base/package-version.ts';
 
 const DETAILS = `
 Exit codes: 0 ok, 1 failed or damage found, 2 wrong usage.
@@ -47,7 +47,7 @@ const COMMANDS: Readonly<Record<string, (program: Command) => Promise<Command>>>
 async function buildProgram(names: readonly string[]): Promise<Command> {
   const program = new Command('millrace')
     .description('Durable append-only streams in a directory: write, read and inspect them.')
-    .version(packageVersion(), '-V, --version', 'print the version')
+    .version(PACKAGE_VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')
     // Errors are printed in one place, in one form.
@@ -61,15 +61,26 @@ async function buildProgram(names: readonly string[]): Promise<Command> {
   return program;
 }
 
+/** The command that the arguments name, if there is one of that name. */
+export function commandOf(args: readonly string[]): string | undefined {
+  const name = nameIn(args);
+  return name !== undefined && Object.hasOwn(COMMANDS, name) ? name : undefined;
+}
+
+function nameIn([first, second]: readonly string[]): string | undefined {
+  return first === 'help' ? second : first;
+}
+
 /**
  * Runs the command that the arguments name. Help is for commands there are: asked about others, it would hide the typo.
  */
 export async function run(args: readonly string[]): Promise<void> {
-  const [first, second] = args;
-  const named = first === 'help' ? second : first;
-  const isCommand = named !== undefined && Object.hasOwn(COMMANDS, named);
+  const named = nameIn(args);
+  const isCommand = commandOf(args) !== undefined;
   // A completion script has all of them in it, and a typo is answered with the nearest one.
-  const program = await buildProgram(isCommand && named !== 'completion' ? [named] : Object.keys(COMMANDS));
+  const program = await buildProgram(
+    isCommand && named !== undefined && named !== 'completion' ? [named] : Object.keys(COMMANDS),
+  );
   const isKnown = isCommand || named === 'help';
   if (named !== undefined && !named.startsWith('-') && !isKnown) program.error(`unknown command '${named}'`);
   await program.parseAsync(args, { from: 'user' });

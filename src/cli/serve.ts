@@ -6,7 +6,8 @@ import { PORT_DEFAULT } from '../server/options.ts';
 import { serve } from '../server/server.ts';
 import { open } from './engine.ts';
 import type { Store } from '../store/store.ts';
-import { parseDirectory, parseOffset, parsePositive } from './arguments.ts';
+import { parseDirectory, parsePort, parsePositive } from './arguments.ts';
+import { asUsage } from './failure.ts';
 import { examples } from './help.ts';
 import { interruptible } from './interruption.ts';
 import { note, print, printJson } from './output.ts';
@@ -34,7 +35,7 @@ export function serveCommand(): Command {
         'address needs a token, and a proxy that speaks TLS in front of it.',
     )
     .argument('<dir>', 'directory of the store', parseDirectory)
-    .option('--port <number>', 'port to listen on; 0 takes a free one', parseOffset, PORT_DEFAULT)
+    .option('--port <number>', 'port to listen on; 0 takes a free one', parsePort, PORT_DEFAULT)
     .option('--host <host>', 'name or address to listen on', '127.0.0.1')
     .option('--token <token>', `what requests have to carry; rather set ${TOKEN_VARIABLE}, which others cannot see`)
     .option('--allow-host <name...>', 'host names that requests may name, such as that of a proxy')
@@ -59,7 +60,7 @@ async function serveDirectory(dir: string, options: ServeCommandOptions, signal:
   const json = options.json === true;
   const store = await openFor(dir, options.readOnly === true, options.objects);
   try {
-    const server = await serve(store, serveOptionsOf(options));
+    const server = await asUsage(() => serve(store, serveOptionsOf(options)));
     try {
       if (json) await printJson({ url: server.url, dir, readOnly: options.readOnly === true });
       else await print(`${dir} is served at ${server.url}/ until Ctrl-C\n`);

@@ -28,6 +28,7 @@ const TRANSLATIONS: readonly Translation[] = [
   },
   { api: 'open it for writing to make one', shell: 'check the path, or make one with "millrace ingest"' },
   { api: 'run "millrace verify" to see what is lost', shell: 'run "millrace verify <dir>" to see what is lost' },
+  { api: 'a store that is open for reading makes none', shell: '"millrace ls" lists those there are' },
   { api: ' (option maxRecordBytes)', shell: '' },
 ];
 

@@ -241,11 +241,20 @@ export interface Coordinator {
   readonly storeId: Uint8Array;
 
   /** Creates the stream, or returns the existing one of that name with its own config unchanged. */
-  createStream(name: string, config: StreamConfig): Promise<{ stream: StreamDescription; created: boolean }>;
+  createStream(
+    name: string,
+    config: StreamConfig,
+  ): Promise<{
+    /** The stream of that name. */
+    stream: StreamDescription;
+    /** Whether there was none before. */
+    created: boolean;
+  }>;
   /** Replaces the config. */
   configureStream(streamId: number, config: StreamConfig): Promise<StreamDescription>;
   /** All its runs become dead. Returns false when there is no such stream. */
   deleteStream(streamId: number): Promise<boolean>;
+  /** The stream of that name; `undefined` when there is none. */
   findStream(name: string): Promise<StreamDescription | undefined>;
   /** All streams, by ascending id. */
   streams(): Promise<StreamDescription[]>;
@@ -283,6 +292,7 @@ export interface Coordinator {
    * `undefined` when no committed run does. The reader narrows down inside the run.
    */
   listOffsets(streamId: number, timestamp: number): Promise<number | undefined>;
+  /** What its runs hold, without reading an object. */
   streamTotals(streamId: number): Promise<StreamTotals>;
 
   /**
@@ -347,10 +357,12 @@ export interface Coordinator {
    * enforced: agents ask before they plan. A read-only coordinator may change it too, for it touches no data.
    */
   compactionPaused(): Promise<boolean>;
+  /** Pauses compaction for all processes, or lets it go on; jobs that run are finished. */
   setCompactionPaused(paused: boolean): Promise<void>;
 
   /** Of a read-only coordinator: shows what was committed before this call. Elsewhere reads are always current. */
   refresh(): Promise<void>;
+  /** Streams, runs, and objects by state. */
   stats(): Promise<CoordinatorStats>;
   /** Checks every invariant and returns a sentence for each violation. */
   verify(): Promise<string[]>;

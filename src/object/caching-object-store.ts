@@ -94,6 +94,7 @@ export class CachingObjectStore implements ObjectStore {
     return this.#cache.bytes;
   }
 
+  /** Of the store inside. */
   get writerMemory(): WriterMemory | undefined {
     return this.#inner.writerMemory;
   }

@@ -4,14 +4,14 @@ import { NodeFileSystem } from '../base/node-file-system.ts';
 import { describeDirectoryStore, DirectoryObjectStore } from './directory-object-store.ts';
 import type { ObjectStoreComponent } from './object-store.ts';
 
-/** The directory is made when the store is opened. */
-export function describeDirectory(path: string): ObjectStoreComponent {
+/** The directory is made when the store is opened, unless it is only looked at. */
+export function describeDirectory(path: string, readOnly = false): ObjectStoreComponent {
   const root = resolve(path);
   return {
     descriptor: describeDirectoryStore({ root }),
     open: () => {
       const fileSystem = new NodeFileSystem();
-      fileSystem.makeDirectorySync(root);
+      if (!readOnly) fileSystem.makeDirectorySync(root);
       return Promise.resolve(new DirectoryObjectStore({ root, fileSystem }));
     },
   };

@@ -15,7 +15,7 @@ import { MillraceError } from '../errors/millrace-error.ts';
 import { DirectoryWriter } from './directory-writer.ts';
 import { FolderTree } from './folder-tree.ts';
 import { KIB } from '../limits/limits.ts';
-import { checkRange, objectEndsEarly, objectNotFound, readFailed, writeFailed } from './object-errors.ts';
+import { checkRange, notPlain, objectEndsEarly, objectNotFound, readFailed, writeFailed } from './object-errors.ts';
 import { isObjectKey } from './object-key.ts';
 import type { ObjectEntry, ObjectStore, ObjectStoreDescriptor, ObjectWriter } from './object-store.ts';
 import { DIRECTORY_MODULE } from './own-modules.ts';
@@ -222,7 +222,8 @@ export class DirectoryObjectStore implements ObjectStore {
       return entries.sort((left, right) => (left.name < right.name ? -1 : 1));
     } catch (error) {
       if (isSystemError(error, 'ENOENT')) return [];
-      throw readFailed(folder, this.#folders.root, error);
+      if (isSystemError(error, 'ENOTDIR')) throw notPlain(directory, 'directory');
+      throw readFailed(`folder ${JSON.stringify(folder)}`, this.#folders.root, error);
     }
   }
 }

@@ -63,6 +63,7 @@ export class MeteredObjectStore implements ObjectStore {
     this.counters = counters;
   }
 
+  /** Of the store inside. */
   get writerMemory(): WriterMemory | undefined {
     return this.#inner.writerMemory;
   }

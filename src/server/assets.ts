@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { MillraceError } from '../errors/millrace-error.ts';
 import type { Exchange } from './exchange.ts';
 import { badRequest } from './problem.ts';
 
@@ -17,11 +18,24 @@ const assets = new Map<string, Asset>();
 function assetOf(name: string, mediaType: string): Asset {
   let asset = assets.get(name);
   if (asset === undefined) {
-    const body = readFileSync(join(import.meta.dirname, name));
+    const body = contentOf(join(import.meta.dirname, name));
     asset = { mediaType, body, entityTag: `"${createHash('sha256').update(body).digest('base64url')}"` };
     assets.set(name, asset);
   }
   return asset;
+}
+
+/** What is missing was left behind by a bundler. */
+function contentOf(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new MillraceError(
+      'ERR_MILLRACE_READ_FAILED',
+      `${path}: not readable; a program that was bundled needs the files of the server beside it, see docs/bundling.md`,
+      { cause: error },
+    );
+  }
 }
 
 function sendAsset(exchange: Exchange, { mediaType, body, entityTag }: Asset, headers: Record<string, string>): void {

@@ -107,9 +107,12 @@ export class Exchange {
     this.response.end();
   }
 
-  /** Begins an answer of unknown length. */
-  begin(mediaType: string, headers: Readonly<Record<string, string>> = {}): void {
+  /** Begins an answer of unknown length. False where that was all of it: a HEAD asks for no more. */
+  begin(mediaType: string, headers: Readonly<Record<string, string>> = {}): boolean {
     this.response.writeHead(200, { ...SAFE_HEADERS, 'content-type': mediaType, ...headers });
+    if (this.request.method !== 'HEAD') return true;
+    this.response.end();
+    return false;
   }
 
   /** Resolves when the client has taken enough for more; rejects with `ClientGone` when it never will. */

@@ -54,7 +54,10 @@ async function send(exchange: Exchange, stream: Stream, options: ReadOptions): P
   });
   const first = batches.next();
   await begun(first);
-  exchange.begin('text/event-stream', { 'x-accel-buffering': 'no' });
+  if (!exchange.begin('text/event-stream', { 'x-accel-buffering': 'no' })) {
+    await batches.return(undefined);
+    return;
+  }
   const heartbeat = setInterval(() => {
     if (!exchange.response.writableNeedDrain) exchange.response.write(HEARTBEAT);
   }, exchange.context.settings.heartbeatInterval);

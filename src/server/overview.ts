@@ -1,5 +1,5 @@
 /** `GET /v1/overview`: what the dashboard shows of the store as a whole. */
-import { packageVersion } from '../base/package-version.ts';
+import { PACKAGE_VERSION } from '../base/package-version.ts';
 import type { Exchange } from './exchange.ts';
 
 /** `since`: samples behind this sequence. */
@@ -8,7 +8,7 @@ export async function getOverview(exchange: Exchange): Promise<void> {
   const since = exchange.queryNumber('since', 0, 0, Number.MAX_SAFE_INTEGER);
   const { appends, recovery: _recovery, ...stats } = store.stats();
   exchange.json({
-    version: packageVersion(),
+    version: PACKAGE_VERSION,
     isReadOnly: appends === undefined,
     uptime: sampler.uptime,
     // Buckets are for Prometheus.

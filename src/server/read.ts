@@ -33,8 +33,8 @@ export async function readRange(exchange: Exchange): Promise<void> {
   const preview = exchange.queryNumber('preview', 0, 0, PREVIEW_BYTES_MAX);
   const linesOf = preview === 0 ? jsonLinesOf : (batch: RecordBatch) => previewLinesOf(batch, preview);
   let next = await batches.next();
-  exchange.begin(LINES_MEDIA_TYPE);
   try {
+    if (!exchange.begin(LINES_MEDIA_TYPE)) return;
     while (next.done !== true) {
       for (const part of partsOf(next.value)) await exchange.write(linesOf(part));
       next = await batches.next();

@@ -25,14 +25,6 @@ interface Pattern {
   readonly segments: readonly string[];
 }
 
-const HEAD_OPERATIONS: ReadonlySet<string> = new Set([
-  'getHealth',
-  'getReadiness',
-  'getOpenApi',
-  'getPage',
-  'getPageFile',
-]);
-
 export class Router {
   readonly #byLength = new Map<number, Pattern[]>();
 
@@ -51,7 +43,7 @@ export class Router {
     const allowed: string[] = [];
     for (const { route, segments: pattern } of this.#byLength.get(segments.length) ?? []) {
       if (!pattern.every((part, index) => part.startsWith('{') || part === segments[index])) continue;
-      const takesHead = HEAD_OPERATIONS.has(route.operation);
+      const takesHead = route.method === 'GET';
       if (route.method === method || (method === 'HEAD' && takesHead)) {
         return { route, parameters: parametersOf(pattern, segments) };
       }

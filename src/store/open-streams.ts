@@ -96,9 +96,8 @@ export class OpenStreams {
       description = (await coordinator.createStream(name, config)).stream;
     }
     if (description === undefined) {
-      throw new MillraceError('ERR_MILLRACE_STREAM_NOT_FOUND', `there is no stream ${JSON.stringify(name)}`, {
-        details: { stream: name },
-      });
+      const message = `there is no stream ${JSON.stringify(name)}: a store that is open for reading makes none`;
+      throw new MillraceError('ERR_MILLRACE_STREAM_NOT_FOUND', message, { details: { stream: name } });
     }
     // To a reader, deletions come unannounced, as do those of other processes.
     if (known?.streamId === description.streamId) {

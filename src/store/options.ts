@@ -123,9 +123,10 @@ export function settingsOf(input: string | OpenOptions): Settings {
   if (typeof given !== 'object') throw invalid('option wal is false, or an object of options');
   checkOptionNames(given, WAL_OPTION_NAMES, 'open', 'wal.');
   const { flushInterval, maxQueuedBytes } = given;
+  const readOnly = flag('readOnly', options.readOnly);
   return {
     dir: directoryGiven(options),
-    readOnly: flag('readOnly', options.readOnly),
+    readOnly,
     salvage: flag('salvage', options.salvage),
     wal: {
       flushInterval: whole('wal.flushInterval', flushInterval, FLUSH_INTERVAL_DEFAULT, 1, 2 ** 31 - 1),
@@ -133,7 +134,7 @@ export function settingsOf(input: string | OpenOptions): Settings {
     },
     geometry: geometryGiven(given),
     diskless: disklessGiven(options),
-    objects: typeof options.objects === 'string' ? describeDirectory(options.objects) : options.objects,
+    objects: typeof options.objects === 'string' ? describeDirectory(options.objects, readOnly) : options.objects,
     coordinator: options.coordinator,
     maxRecordBytes: optional('maxRecordBytes', options.maxRecordBytes, 1, SLOT_BYTES_MAX),
     cacheBytes: whole('cacheBytes', options.cacheBytes, CACHE_BYTES_DEFAULT, 0, Number.MAX_SAFE_INTEGER),

@@ -12,6 +12,7 @@ export type ObjectFault = ServiceFault | 'shortBody' | 'bitFlip' | 'unconfirmed'
 
 /** An object store whose requests fail at the rates given. */
 export class FaultyObjectStore implements ObjectStore {
+  /** Decides which request fails, and how. */
   readonly service: UnreliableService<ObjectFault>;
   readonly #inner: ObjectStore;
   readonly #random: Random;
@@ -22,6 +23,7 @@ export class FaultyObjectStore implements ObjectStore {
     this.service = new UnreliableService(random, rates, later);
   }
 
+  /** Faults so far, by kind. */
   get injected(): UnreliableService<ObjectFault>['injected'] {
     return this.service.injected;
   }

@@ -8,7 +8,9 @@ import { nodeTest, type TestFunctions } from './test-functions.ts';
 
 /** A fresh, empty store for each test, and what ends it. */
 export interface OpenedStore {
+  /** What is tested. It holds nothing. */
   readonly store: ObjectStore;
+  /** Closes it and removes what it holds. */
   dispose(): Promise<void>;
 }
 

@@ -16,10 +16,11 @@ import { type ProcessTimers, SimulatedTime } from './simulated-time.ts';
 
 /** What a simulated system is made of. */
 export interface SimulatedEnvironmentOptions {
+  /** Where the files are: a `SimulatedDisk`, or any other. */
   readonly fileSystem: FileSystem;
-  /** Default a new one. */
+  /** What clocks and timers go by. Default a new one. */
   readonly time?: SimulatedTime;
-  /** Default 1. */
+  /** Of all random numbers. Default 1. */
   readonly seed?: number;
   /** When the WAL is written, once there is something to write. Default the next turn of the event loop. */
   readonly schedule?: Schedule;
@@ -33,6 +34,7 @@ export interface SimulatedEnvironmentOptions {
 export class RingSupply {
   readonly #idle: SharedArrayBuffer[] = [];
 
+  /** Zeroed memory of that many bytes. */
   take(bytes: number): SharedArrayBuffer {
     const index = this.#idle.findIndex(({ byteLength }) => byteLength === bytes);
     const [ring] = index < 0 ? [] : this.#idle.splice(index, 1);
@@ -52,9 +54,13 @@ const locked = new WeakMap<FileSystem, Set<string>>();
 
 /** Everything that a store takes from its surroundings, simulated: one seed decides what happens. */
 export class SimulatedEnvironment implements StoreEnvironment {
+  /** Where the files of the store are. */
   readonly fileSystem: FileSystem;
+  /** What clocks and timers go by; it stands still until it is told to go on. */
   readonly time: SimulatedTime;
+  /** The source of all random numbers. */
   readonly random: Random;
+  /** Timers of the process in which the store runs: `dispose` ends them. */
   readonly timers: ProcessTimers;
   /** Rings that were handed out. */
   readonly rings: SharedArrayBuffer[] = [];
@@ -72,6 +78,7 @@ export class SimulatedEnvironment implements StoreEnvironment {
     this.#openObjects = options.openObjects;
   }
 
+  /** As `time`. */
   get clock(): SimulatedTime {
     return this.time;
   }
@@ -90,6 +97,7 @@ export class SimulatedEnvironment implements StoreEnvironment {
     return Promise.resolve({ release });
   }
 
+  /** Memory for a ring, from the supply. */
   allocateRing(geometry: RingGeometry): SharedArrayBuffer {
     checkGeometry(geometry);
     const ring = this.#supply.take(CONTROL_BYTES + geometry.slots * geometry.slotBytes);
@@ -97,10 +105,12 @@ export class SimulatedEnvironment implements StoreEnvironment {
     return ring;
   }
 
+  /** A WAL that is written in this thread, when the schedule says. */
   makeWal(): WalRunner {
     return new InProcessWal(this.fileSystem, this.#schedule);
   }
 
+  /** A pool whose jobs run in this thread. */
   makePool(): JobPool {
     const { fileSystem, clock, timers, random } = this;
     return new InProcessPool({ fileSystem, clock, timers, random, openObjects: this.#openObjects });

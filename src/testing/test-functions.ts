@@ -5,9 +5,11 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 export interface TestFunctions {
   /** Groups the tests that `body` declares. */
   readonly describe: (name: string, body: () => void) => unknown;
+  /** Declares a test, which fails when `body` throws or rejects. */
   readonly test: (name: string, body: () => void | Promise<void>) => unknown;
-  /** Around every test of the group. */
+  /** Runs `body` before every test of the group. */
   readonly beforeEach: (body: () => Promise<void>) => unknown;
+  /** Runs `body` after every test of the group, also one that failed. */
   readonly afterEach: (body: () => Promise<void>) => unknown;
 }
 

@@ -1,3 +1,7 @@
+/** Where the files lie that threads start with. */
+import { MillraceError } from '../errors/millrace-error.ts';
+import { checkOptionNames } from '../errors/option-names.ts';
+
 /**
  * Where the worker entries lie. The only place that knows; programs that are bundled say it with `setWorkerFiles`.
  */
@@ -6,7 +10,7 @@ export interface WorkerFiles {
   readonly wal: URL;
   /** Entry of the threads that flush and compact. */
   readonly pool: URL;
-  /** Threads of `millrace load`. */
+  /** Entry of the threads of `millrace load --threads`. */
   readonly load: URL;
 }
 
@@ -16,11 +20,22 @@ export const workerFiles: WorkerFiles = {
   load: new URL('../../workers/load.worker.js', import.meta.url),
 };
 
+const NAMES = new Set(Object.keys(workerFiles));
+
 /**
  * Says where the worker entries lie, for a program that a bundler made one file of: there `import.meta.url` is that of
- * the bundle. Call it before `open`. See `docs/bundling.md`.
+ * the bundle. Call it before `open`; what is left out stays as it is. See `docs/bundling.md`.
+ * `ERR_MILLRACE_INVALID_ARGUMENT`: a name that is none of a worker, or a place that is no URL.
  */
-export function setWorkerFiles(files: Pick<WorkerFiles, 'wal' | 'pool'>): void {
+export function setWorkerFiles(files: Partial<WorkerFiles>): void {
+  checkOptionNames(files, NAMES, 'setWorkerFiles');
+  for (const [name, file] of Object.entries(files) as [string, unknown][]) {
+    if (file instanceof URL) continue;
+    throw new MillraceError(
+      'ERR_MILLRACE_INVALID_ARGUMENT',
+      `setWorkerFiles: ${name} is no URL: new URL('./millrace-${name}.mjs', import.meta.url)`,
+    );
+  }
   Object.assign(workerFiles, files);
 }
 

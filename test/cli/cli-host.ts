@@ -3,7 +3,7 @@
  * which would spend most of their time on starting processes. Asked and answered by messages.
  */
 import { reportFailure } from '../../src/cli/failure.ts';
-import { run } from '../../src/cli/program.ts';
+import { commandOf, run } from '../../src/cli/program.ts';
 import type { CliResult } from './cli-process.ts';
 
 async function runCaptured(args: readonly string[]): Promise<CliResult> {
@@ -12,7 +12,7 @@ async function runCaptured(args: readonly string[]): Promise<CliResult> {
   try {
     await run(args);
   } catch (error) {
-    process.exitCode = reportFailure(error, args.includes('--json'));
+    process.exitCode = reportFailure(error, args.includes('--json'), commandOf(args));
   }
   return { code: process.exitCode, stdout: stdout.text(), stderr: stderr.text() };
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, suite, test } from 'node:test';
 import { CliHost, runCli, succeed } from './cli-process.ts';
@@ -76,6 +76,9 @@ suite('usage', () => {
     ['more threads than streams', ['load', 'x', '--threads', '2'], /--streams 2 or more/],
     ['a record without room for its stamp', ['load', 'x', '--size', '7'], /at least 8 bytes/],
     ['an unknown codec', ['ingest', 'x', 's', '--compression', 'zip'], /lz4 or none/],
+    ['a port that is none', ['serve', 'x', '--port', '99999'], /whole number up to 65535/],
+    ['no setting to change', ['configure', 'x', 's'], /name a setting/],
+    ['a bucket without a name', ['verify', 'x', '--objects', 's3://'], /name of a bucket/],
   ];
   for (const [what, args, message] of wrong) {
     test(`${what} is a usage error on one line`, async () => {
@@ -83,8 +86,50 @@ suite('usage', () => {
       assert.deepEqual({ code, stdout }, { code: 2, stdout: '' });
       assert.match(stderr, /^millrace: ERR_MILLRACE_INVALID_ARGUMENT: [^\n]+\n$/);
       assert.match(stderr, message);
+      const command = COMMANDS.find((name) => name === args[0]);
+      const help = command === undefined ? 'millrace --help' : `millrace ${command} --help`;
+      assert.ok(stderr.endsWith(` (see ${help})\n`), stderr);
     });
   }
+
+  test('options that the server refuses are a usage error', async () => {
+    const fixture = await storeWith({});
+    for (const options of [
+      ['--token', 'short'],
+      ['--host', '0.0.0.0'],
+    ]) {
+      const { code, stderr } = await host.run(['serve', fixture.store, ...options]);
+      assert.equal(code, 2);
+      assert.match(stderr, /INVALID_ARGUMENT: [^\n]+ \(see millrace serve --help\)\n$/);
+    }
+    fixture.remove();
+  });
+
+  test('what is only looked at is not made', async () => {
+    const fixture = await storeWith({ orders: ['a'] });
+    const nowhere = join(fixture.path, 'nowhere');
+    const { code, stdout } = await host.run(['verify', fixture.store, '--objects', nowhere]);
+    assert.equal(code, 1);
+    assert.match(stdout, /it is missing/);
+    assert.throws(() => statSync(nowhere), { code: 'ENOENT' });
+    assert.equal(await host.succeed(['backups', nowhere]), `no backups in ${nowhere}\n`);
+    assert.throws(() => statSync(nowhere), { code: 'ENOENT' });
+    fixture.remove();
+  });
+
+  test('a stream that there is none of is answered with how to find those there are', async () => {
+    const fixture = await storeWith({ orders: ['a'] });
+    for (const args of [
+      ['read', fixture.store, 'nope'],
+      ['info', fixture.store, 'nope'],
+      ['trim', fixture.store, 'nope', '1'],
+      ['offsets', fixture.store, 'nope'],
+    ]) {
+      const { code, stderr } = await host.run(args);
+      assert.deepEqual([code, stderr.includes('there is no stream "nope": "millrace ls"')], [1, true], stderr);
+    }
+    fixture.remove();
+  });
 
   test('with --json errors are objects, those of usage too', async () => {
     const { code, stderr } = await runCli(['read', 'x', 's', '--limit', '-1', '--json']);
@@ -113,5 +158,13 @@ suite('usage', () => {
     const { code, stderr } = await runCli(['ls', MANIFEST]);
     assert.equal(code, 1);
     assert.match(stderr, /^millrace: ERR_MILLRACE_DIRECTORY_UNUSABLE: [^\n]+\n$/);
+    for (const args of [
+      ['backups', MANIFEST],
+      ['restore', MANIFEST, 'nowhere'],
+    ]) {
+      const target = await runCli(args);
+      assert.equal(target.code, 1);
+      assert.match(target.stderr, /^millrace: ERR_MILLRACE_DIRECTORY_UNUSABLE: [^\n]+ must be a directory[^\n]+\n$/);
+    }
   });
 });

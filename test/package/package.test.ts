@@ -1,7 +1,7 @@
 /** The package as it is published: packed, unpacked into an empty project, and used in every way that it can be. */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -60,6 +60,28 @@ function expectOutput(...args: string[]): void {
   const { status, stdout, stderr } = runNode(...args);
   assert.deepEqual({ status, stdout }, { status: 0, stdout: OUTPUT }, stderr);
 }
+
+/** Where the workers of a bundled program lie. */
+const WORKERS = `
+setWorkerFiles({
+  wal: new URL('./millrace-wal.mjs', import.meta.url),
+  pool: new URL('./millrace-pool.mjs', import.meta.url),
+  load: new URL('./millrace-load.mjs', import.meta.url),
+});
+`;
+
+/** Serves a store, and prints how the server answers. */
+const DASHBOARD = `
+import { open, setWorkerFiles } from 'millrace';
+import { serve } from 'millrace/server';
+${WORKERS}
+const store = await open({ dir: process.argv[2], wal: { slots: 2, slotBytes: 65_536 } });
+const server = await serve(store, { port: 0 });
+const answers = ['', 'assets/app.js', 'openapi.json', 'v1/overview'].map((path) => fetch(new URL(path, server.url)));
+console.log(...(await Promise.all(answers)).map(({ status }) => status));
+await server.close();
+await store.close();
+`;
 
 suite('installed into an empty project', () => {
   test('an ES module uses it, and the command is there', () => {
@@ -136,29 +158,48 @@ suite('bundled by esbuild', () => {
   });
 
   test('with millrace inside, its workers are entries of their own', async () => {
-    write(
-      'inside.mjs',
-      `import { open, setWorkerFiles } from 'millrace';
-       setWorkerFiles({
-         wal: new URL('./millrace-wal.mjs', import.meta.url),
-         pool: new URL('./millrace-pool.mjs', import.meta.url),
-       });${BODY}`,
-    );
+    write('inside.mjs', `import { open, setWorkerFiles } from 'millrace';${WORKERS}${BODY}`);
+    // The command, and with it the server, backups and load tests.
+    write('cli.mjs', `import { setWorkerFiles } from 'millrace';${WORKERS}await import('millrace/cli');`);
+    write('dashboard.mjs', DASHBOARD);
     const outdir = join(project, 'out-inside');
     await build({
       ...options,
       absWorkingDir: project,
       entryPoints: {
         inside: 'inside.mjs',
+        cli: 'cli.mjs',
+        dashboard: 'dashboard.mjs',
         'millrace-wal': 'millrace/workers/wal',
         'millrace-pool': 'millrace/workers/pool',
+        'millrace-load': 'millrace/workers/load',
       },
       outdir,
-      external: ['piscina', 'lz4-wasm-nodejs', '@aws-sdk/client-s3'],
+      external: ['piscina', 'lz4-wasm-nodejs', '@aws-sdk/client-s3', 'pg'],
       outExtension: { '.js': '.mjs' },
     });
+    const dist = join(installed(), 'dist');
+    cpSync(join(dist, 'wasm', 'kernel'), join(outdir, 'kernel'), { recursive: true });
+    cpSync(join(dist, 'src', 'server', 'dashboard'), join(outdir, 'dashboard'), { recursive: true });
+    cpSync(join(dist, 'src', 'server', 'openapi.json'), join(outdir, 'openapi.json'));
     // What lies in the package is not used any more.
-    rmSync(join(installed(), 'dist'), { recursive: true });
+    rmSync(dist, { recursive: true });
     expectOutput(join(outdir, 'inside.mjs'), 'data-inside');
+
+    const command = (...args: string[]): unknown => {
+      const { status, stdout, stderr } = runNode(join(outdir, 'cli.mjs'), ...args, '--json');
+      assert.equal(status, 0, stderr);
+      return JSON.parse(stdout);
+    };
+    const few = ['--threads', '2', '--producers', '2', '--streams', '2', '--rate', '100'];
+    const short = ['--seconds', '0.2', '--warm-up', '0', '--slots', '2', '--slot-bytes', '65536', '--followers', '0'];
+    const { records } = command('load', 'data-load', ...few, ...short) as { records: Record<string, number> };
+    assert.ok(Number(records.acknowledged) > 0, JSON.stringify(records));
+    const { copiedSegments } = command('backup', 'data-load', 'backup') as { copiedSegments: number };
+    assert.ok(copiedSegments > 0);
+    command('verify', 'data-load');
+
+    const { stdout, stderr } = runNode(join(outdir, 'dashboard.mjs'), 'data-served');
+    assert.deepEqual(stdout.trim().split(' '), ['200', '200', '200', '200'], stderr);
   });
 });

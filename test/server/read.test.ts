@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { suite, test } from 'node:test';
+import { ROUTES } from '../../src/server/routes.ts';
 import { numbered } from '../support/test-store.ts';
 import { answerOf, served } from './server-fixture.ts';
 
@@ -190,7 +191,26 @@ suite('state', () => {
       assert.deepEqual([answer.status, answer.code], [404, 'ERR_MILLRACE_BAD_REQUEST'], path);
     }
     const wrong = await client.ask('DELETE', RECORDS);
-    assert.deepEqual([wrong.status, wrong.headers.allow], [405, 'POST, GET']);
-    assert.equal((await client.ask('HEAD', '/healthz')).text, '');
+    assert.deepEqual([wrong.status, wrong.headers.allow], [405, 'POST, GET, HEAD']);
+  });
+
+  test('HEAD is answered wherever GET is: the same without the body, also where that would never end', async (t) => {
+    const client = await served(t);
+    const orders = await client.store.stream('orders');
+    await orders.append('a sack of flour', { key: 'k' });
+    await orders.storeOffset('billing', 0);
+    await orders.publisher('p').append(1, 'x');
+    const names: Record<string, string> = { stream: 'orders', consumer: 'billing', publisher: 'p', offset: '0' };
+    for (const { path, operation } of ROUTES.filter(({ method }) => method === 'GET')) {
+      const place = path.replace('{file}', 'app.js').replaceAll(/\{(\w+)\}/g, (_, name: string) => names[name] ?? '');
+      const { status, text, headers } = await client.ask('HEAD', place);
+      assert.deepEqual({ operation, status, text }, { operation, status: 200, text: '' });
+      if (operation === 'readRecord') {
+        assert.deepEqual([headers['content-length'], headers['millrace-key']], ['15', 'k']);
+      }
+    }
+    assert.equal((await client.ask('HEAD', `${STREAM}/records/9`)).status, 404);
+    assert.equal((await client.ask('HEAD', '/v1/streams/none/follow')).status, 404);
+    assert.match((await client.get('/metrics')).text, /^millrace_http_followers 0$/m);
   });
 });

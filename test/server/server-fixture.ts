@@ -139,7 +139,8 @@ function operationOf(method: string, path: string): Operation | undefined {
     const parts = pattern.split('/');
     const fits =
       parts.length === segments.length && parts.every((part, at) => /^\{/.test(part) || part === segments[at]);
-    if (fits) return operations[method.toLowerCase()];
+    // Whatever a GET answers, a HEAD answers without the body.
+    if (fits) return operations[(method === 'HEAD' ? 'GET' : method).toLowerCase()];
   }
   return undefined;
 }

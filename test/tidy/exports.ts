@@ -64,7 +64,7 @@ function takenNames(node: ts.Node): string[] {
   return bindings.elements.map(({ name, propertyName }) => (propertyName ?? name).text);
 }
 
-/** Names that entries hand on from other files whose declarations have no docstring. */
+/** What entries hand on from other files, and its public members, where there is no docstring. */
 export function undocumentedExports(files: readonly SourceFile[], entries: readonly string[]): Violation[] {
   const byPath = new Map(files.map((file) => [file.path, file]));
   return entries.flatMap((entry) => {
@@ -75,9 +75,22 @@ export function undocumentedExports(files: readonly SourceFile[], entries: reado
       const names = takenNames(statement);
       return target.tree.statements
         .filter((declared) => declaredNames(declared, target.tree).some((name) => names.includes(name)))
+        .flatMap((declared) => [declared, ...publicMembers(declared)])
         .filter((declared) => ts.getJSDocCommentsAndTags(declared).length === 0)
         .map((declared) => violationAt(target, declared, 'the package exports it, and it has no docstring'));
     });
+  });
+}
+
+function publicMembers(declared: ts.Statement): ts.Node[] {
+  if (ts.isInterfaceDeclaration(declared)) return [...declared.members];
+  if (!ts.isClassDeclaration(declared)) return [];
+  // What a class inherits, or an interface asks of it, is told there.
+  const inherits = declared.heritageClauses !== undefined;
+  return declared.members.filter((member) => {
+    if (ts.isConstructorDeclaration(member) || ts.isSetAccessor(member)) return false;
+    const isPrivate = member.name === undefined || ts.isPrivateIdentifier(member.name);
+    return !isPrivate && !(inherits && ts.isMethodDeclaration(member));
   });
 }
 

@@ -30,7 +30,7 @@ const TOP_LEVEL: Readonly<Record<string, readonly string[]>> = {
 const FILE_SYSTEM_MODULES = /^(node:)?fs(\/promises)?$/;
 const FILE_SYSTEM_USERS = new RegExp(
   [
-    String.raw`^src\/base\/(node-file-system|package-version|thread-priority)\.ts$`,
+    String.raw`^src\/base\/(node-file-system|thread-priority)\.ts$`,
     String.raw`^src\/cli\/`,
     String.raw`^src\/server\/assets\.ts$`,
     String.raw`^src\/store\/lock`,

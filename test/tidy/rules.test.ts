@@ -124,12 +124,16 @@ suite('exports', () => {
     assert.equal(used("import { a } from './a.ts'; type C = typeof import('./a.ts').c;").length, 0);
   });
 
-  test('what an entry hands on needs a docstring', () => {
+  test('what an entry hands on needs a docstring, and so do its public members', () => {
     const entry = parseSource('src/index.ts', "export { a, B as C } from './a.ts';");
     const file = (text: string): string[] =>
       undocumentedExports([entry, parseSource('src/a.ts', text)], ['src/index.ts']).map((found) => found.slice(0, 10));
     assert.deepEqual(file('/** A. */ export const a = 1;\n/** B. */ export interface B {}\nexport interface D {}'), []);
     assert.deepEqual(file('export const a = 1;\n// B.\nexport interface B {}'), ['src/a.ts:1', 'src/a.ts:3']);
+    const members = '/** B. */\nexport interface B {\n  /** Told. */\n  c: 1;\n  d(): void;\n}';
+    assert.deepEqual(file(members), ['src/a.ts:5']);
+    const inherited = '/** A. */\nexport class a implements I {\n  e = 1;\n  #f = 2;\n  constructor() {}\n  g() {}\n}';
+    assert.deepEqual(file(inherited), ['src/a.ts:3']);
   });
 
   test('an entry may export what it likes', () => {

@@ -4,6 +4,7 @@ import type { Coordinator, CoordinatorTimes } from '../../coordinator/coordinato
 
 /** A coordinator that the contract suite may use until it closes it. */
 export interface OpenedCoordinator {
+  /** What is tested. */
   readonly coordinator: Coordinator;
   /** Ends this coordinator and opens another one on the same state. */
   reopen(): Promise<OpenedCoordinator>;

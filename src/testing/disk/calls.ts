@@ -21,22 +21,33 @@ export type DiskOperation =
 
 /** A call of the simulated disk, as `onStep` hears of it. */
 export interface DiskCall {
+  /** What was asked. */
   readonly operation: DiskOperation;
   /** Of a rename, the target. */
   readonly path: string;
-  /** Of a read, write or truncation. */
+  /** Of a read, write or truncation: the byte where it begins. */
   readonly position?: number;
+  /** Of a read or write: bytes asked for. */
   readonly length?: number;
 }
 
 /** What becomes of a call instead of success. */
 export type DiskFault =
-  /** It throws the system's error and has no effect. A failed sync drops what it should have made durable. */
-  | { readonly error: string }
-  /** A read or write ends after so many bytes, without an error. */
-  | { readonly bytes: number }
-  /** A sync that returns as if it had been done. */
-  | { readonly lie: true };
+  | {
+      /**
+       * Code of the error that it throws, such as `EIO`. It has no effect; a failed sync drops what it should have made
+       * durable.
+       */
+      readonly error: string;
+    }
+  | {
+      /** A read or write ends after so many bytes, without an error. */
+      readonly bytes: number;
+    }
+  | {
+      /** A sync that returns as if it had been done. */
+      readonly lie: true;
+    };
 
 const NUMBERS: Readonly<Partial<Record<string, number>>> = constants.errno;
 

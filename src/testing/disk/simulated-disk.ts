@@ -28,8 +28,11 @@ export interface SimulatedDiskOptions {
 
 /** A moment of a disk, to lose power at. It costs little and shares all pages with the disk. */
 export interface DiskSnapshot {
+  /** Files and directories by number, with what was and was not synced of each. */
   readonly nodes: ReadonlyMap<number, DiskNode>;
+  /** Of the disk. */
   readonly options: SimulatedDiskOptions;
+  /** The number of the file or directory that is made next. */
   readonly nextNode: number;
 }
 
@@ -41,6 +44,7 @@ export class SimulatedDisk implements FileSystem {
   onCall: ((call: DiskCall) => DiskFault | undefined) | undefined;
   /** Calls so far. */
   calls = 0;
+  /** Files that are open: what a store leaves open when it is closed is a leak. */
   openHandles = 0;
   readonly #options: SimulatedDiskOptions;
   #nodes: Map<number, DiskNode>;
@@ -64,6 +68,7 @@ export class SimulatedDisk implements FileSystem {
     return new SimulatedDisk(snapshot.options, { ...snapshot, nodes });
   }
 
+  /** The disk as it is now, for `afterPowerLoss`; taking it costs a map, not a copy of the bytes. */
   snapshot(): DiskSnapshot {
     for (const node of this.#nodes.values()) node.frozen = true;
     return { nodes: new Map(this.#nodes), options: this.#options, nextNode: this.#nextNode };
@@ -120,7 +125,12 @@ export class SimulatedDisk implements FileSystem {
   }
 
   /** Pages that a power loss may take, in order. */
-  unsyncedPages(): { path: string; page: number }[] {
+  unsyncedPages(): {
+    /** Of the file. */
+    path: string;
+    /** Its number in the file, from 0. */
+    page: number;
+  }[] {
     return this.#walk(ROOT, '').flatMap(({ path, node }) =>
       [...node.unsynced.keys()].sort((left, right) => left - right).map((page) => ({ path, page })),
     );
