@@ -277,6 +277,12 @@ export class LocalWriter implements StoreWriter {
         return served;
       },
       flushOwn: () => this.#flushOwn(),
+      publishers: {
+        published: (...record) => {
+          this.trackers.published(...record);
+        },
+        publisher: (...named) => this.trackers.publisher(...named),
+      },
       progress: () => {
         progress.notify();
       },

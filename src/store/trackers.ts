@@ -5,6 +5,7 @@ import type { Coordinator } from '../coordinator/coordinator.ts';
 import { unlessGone } from '../coordinator/unless-gone.ts';
 import type { TrackingSnapshot } from '../flush/flush-job.ts';
 import type { TrackingEntry } from '../record/tracking-format.ts';
+import type { PublisherMark } from '../record/tracking-state.ts';
 import type { WritableStreamState } from '../stream/frame-appender.ts';
 import type { TrackingSource } from '../stream/lane.ts';
 import type { SegmentAccess } from '../stream/segment-access.ts';
@@ -117,6 +118,16 @@ export class Trackers {
   #wantSnapshot(tracker: StreamTracker): void {
     tracker.wantSnapshot();
     if (this.#lanes.ownIsEmpty()) tracker.touch();
+  }
+
+  /** A publisher's record is durable in the lane of another thread. */
+  published(streamId: number, reference: string, publishingId: number, offset: number): void {
+    this.#open.get(streamId)?.tracker.published(reference, publishingId, offset);
+  }
+
+  /** The latest record of a publisher. */
+  publisher(streamId: number, reference: string): PublisherMark | undefined {
+    return this.#open.get(streamId)?.tracker.publisher(reference);
   }
 
   /** Writes everything that has gathered; resolves when it is durable. */

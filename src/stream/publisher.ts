@@ -11,7 +11,7 @@ import {
 } from '../record/record-input.ts';
 import type { PublisherTag, WritableStreamState } from './frame-appender.ts';
 import type { Lane } from './lane.ts';
-import type { StreamReferences } from './stream-references.ts';
+import type { PublisherReferences } from './stream-references.ts';
 
 /** What became of a published record. */
 export interface Published {
@@ -33,7 +33,7 @@ export type PublishedInput = {
 export interface PublisherHost {
   readonly stream: WritableStreamState;
   lane(): Lane;
-  references(): StreamReferences;
+  references(): PublisherReferences;
 }
 
 /** The highest id handed to the lane, and where its record goes. */
@@ -162,7 +162,10 @@ export class Publisher {
   }
 
   #lastId(): number | undefined {
-    return this.#claim?.publishingId ?? this.#host.references().publisher(this.reference)?.publishingId;
+    const claimed = this.#claim?.publishingId;
+    const known = this.#host.references().publisher(this.reference)?.publishingId;
+    // A producer in another thread may have gone on since the last claim here.
+    return claimed === undefined || known === undefined ? (claimed ?? known) : Math.max(claimed, known);
   }
 }
 

@@ -1,7 +1,7 @@
 /** A stream's consumers and publishers on the writing side, wherever they are kept. */
 import type { PublisherMark } from '../coordinator/coordinator.ts';
 
-export interface StreamReferences {
+export interface StreamReferences extends PublisherReferences {
   /** The offset stored for a consumer, durable or not; `undefined` when there is none. */
   offset(reference: string): number | undefined | Promise<number | undefined>;
   /** All consumers and their offsets. */
@@ -10,7 +10,10 @@ export interface StreamReferences {
   store(reference: string, offset: number | undefined, durable: boolean): Promise<void>;
   /** The stream, whose log starts at `firstOffset`, was cut to end at `nextOffset`. */
   cut(nextOffset: number, firstOffset: number): void;
+}
 
+/** Of these, what publishers need. */
+export interface PublisherReferences {
   /**
    * Resolves when `publisher` knows of the reference. Where it is a promise, it always is one, so that those who wait
    * go on in the order in which they came.

@@ -1,59 +1,15 @@
-import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { backups, restore, verifyBackup } from '../../src/index.ts';
 import { SeededRandom } from '../../src/base/random.ts';
-import { numbered, StoreFolder, texts } from '../support/test-store.ts';
+import { StoreFolder } from '../support/test-store.ts';
+import { killAndCheck } from './killed-writer.ts';
 
-const WRITER: string = join(import.meta.dirname, 'writer-process.js');
 const KILLS = 2;
-/** Milliseconds after the start of a backup. */
-const WAIT_MAX = 60;
-
-/** Lets the writer make some backups, then kills it in the midst of one. Returns what it said of each. */
-async function runUntilKilled(dir: string, target: string, random: SeededRandom): Promise<Map<number, number>> {
-  const child = spawn(process.execPath, [WRITER, dir, target], { stdio: ['ignore', 'pipe', 'inherit'] });
-  const closed = new Promise((resolve) => child.once('close', resolve));
-  const done = new Map<number, number>();
-  const startsWanted = 2 + random.below(4);
-  let starts = 0;
-  for await (const line of createInterface({ input: child.stdout })) {
-    const [what, ...numbers] = line.split(' ');
-    if (what === 'done') done.set(Number(numbers[0]), Number(numbers[1]));
-    else starts += 1;
-    if (starts !== startsWanted || what !== 'start') continue;
-    await sleep(random.below(WAIT_MAX));
-    child.kill('SIGKILL');
-  }
-  await closed;
-  return done;
-}
 
 test('killed in the midst of a backup, the target holds whole ones with all that was acknowledged before', async (t) => {
   const folder = new StoreFolder(t);
   const target = join(folder.parent, 'backups');
   const seed = Date.now() % 1_000_000;
   t.diagnostic(`seed ${seed}`);
-  const random = new SeededRandom(seed);
-  const acknowledged = new Map<number, number>();
-  for (let kill = 1; kill <= KILLS; kill += 1) {
-    const done = await runUntilKilled(folder.dir, target, random);
-    assert.ok(done.size > 0, 'a backup was complete before the kill');
-    for (const [backup, records] of done) acknowledged.set(backup, records);
-    const listed = await backups(target);
-    const latest = Math.max(...acknowledged.keys());
-    assert.ok((listed.at(-1)?.backup ?? 0) >= latest, 'what was reported complete is there');
-    for (const { backup, records } of listed) {
-      assert.deepEqual((await verifyBackup(target, { backup })).problems, [], `backup ${backup}`);
-      assert.ok(records >= (acknowledged.get(backup) ?? 0), `backup ${backup} has ${records} records`);
-    }
-    const dir = join(folder.parent, `copy-${kill}`);
-    const { records } = await restore(target, dir);
-    const copy = await folder.open({ dir });
-    assert.deepEqual(await texts((await copy.stream('s')).read()), numbered(records));
-    await copy.close();
-  }
+  await killAndCheck(folder, { argument: target, target }, KILLS, new SeededRandom(seed));
 });

@@ -1,23 +1,32 @@
 /** Ctrl-C and SIGTERM in the middle of long commands: they end in order, say so, and leave nothing broken. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { LoadResult } from '../../src/cli/load/result.ts';
-import { type CliResult, finished, MAIN, succeed } from './cli-process.ts';
+import { type CliResult, finished, MAIN, runCli, succeed } from './cli-process.ts';
 import { type StoreFixture, storeWith, withStore } from './store-fixture.ts';
 
-/**
- * A module that makes the process believe that it got the signal: as soon as the command listens for it, or when its
- * store has taken the first records.
- */
-function hook(signal: NodeJS.Signals, when: 'listening' | 'appending'): string {
-  const emit = `() => process.nextTick(() => process.emit('${signal}', '${signal}'))`;
-  const source =
-    when === 'listening'
-      ? `process.on('newListener', (name) => name === '${signal}' && (${emit})());`
-      : `import { subscribe } from 'node:diagnostics_channel'; subscribe('millrace:append', ${emit});`;
-  return `data:text/javascript,${encodeURIComponent(source)}`;
+/** When the process believes that it got the signal, as modules that see to it. `EMIT` stands for the signal. */
+const HOOKS = {
+  /** As soon as the command listens for it. */
+  listening: `process.on('newListener', (name) => name === 'SIGNAL' && EMIT());`,
+  /** When its store has taken the first records. */
+  appending: `import { subscribe } from 'node:diagnostics_channel'; subscribe('millrace:append', EMIT);`,
+  /** When the first segments are in the store that its last argument names, and others are not: few are copied at once. */
+  copying: `
+    import { existsSync, readdirSync } from 'node:fs';
+    const folder = process.argv.at(-1) + '/objects/segments';
+    const isBegun = () => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.seg'));
+    const look = () => (isBegun() ? EMIT() : setImmediate(look));
+    look();`,
+} as const;
+
+function hook(signal: NodeJS.Signals, when: keyof typeof HOOKS, times = 1): string {
+  const emit = `process.emit('${signal}', '${signal}');`.repeat(times);
+  const source = HOOKS[when].replaceAll('EMIT', `(() => process.nextTick(() => { ${emit} }))`);
+  return `data:text/javascript,${encodeURIComponent(source.replaceAll('SIGNAL', signal))}`;
 }
 
 function runInterrupted(hooked: string, ...args: string[]): Promise<CliResult> {
@@ -72,6 +81,46 @@ test('backup leaves no backup, and the next one is whole', async () => {
   assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
   assert.match(stderr, ABORTED);
   assert.match(await succeed(['backup', fixture.store, target]), /^backup 1: 10 records/);
+  fixture.remove();
+});
+
+test('restore leaves no store, also for those who look, and goes on where it was when it is run again', async () => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    const fixture = await storeOfSegments();
+    const [target, copy] = [join(fixture.path, 'backup'), join(fixture.path, 'copy')];
+    await succeed(['backup', fixture.store, target]);
+    // In the middle: some segments are there, and some are not.
+    const { code, stdout, stderr } = await runInterrupted(hook(signal, 'copying'), 'restore', target, copy);
+    assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
+    assert.match(stderr, ABORTED);
+    const left = readdirSync(join(copy, 'objects', 'segments')).filter((name) => name.endsWith('.seg')).length;
+    assert.ok(left > 0 && left < VALUES.length, `${left} segments are there`);
+    for (const command of ['ls', 'verify', 'compact']) {
+      const refused = await runCli([command, copy]);
+      assert.equal(refused.code, 1);
+      assert.match(refused.stderr, /^millrace: ERR_MILLRACE_[A-Z_]+: [^\n]*restore[^\n]*\n$/);
+    }
+    assert.match(await succeed(['restore', target, copy]), /^backup 1 of /);
+    assert.deepEqual(await valuesOf(copy), VALUES);
+    fixture.remove();
+  }
+});
+
+test('backups --verify says that it did not finish', async () => {
+  const fixture = await storeOfSegments();
+  const target = join(fixture.path, 'backup');
+  await succeed(['backup', fixture.store, target]);
+  const { code, stdout, stderr } = await runInterrupted(hook('SIGTERM', 'listening'), 'backups', target, '--verify');
+  assert.deepEqual({ code, stdout }, { code: 1, stdout: '' });
+  assert.match(stderr, ABORTED);
+  fixture.remove();
+});
+
+test('a second signal ends a command at once, with the exit code of shells', async () => {
+  const fixture = await storeOfSegments();
+  const twice = hook('SIGTERM', 'listening', 2);
+  assert.equal((await runInterrupted(twice, 'compact', fixture.store, '--force')).code, 143);
+  assert.deepEqual(await valuesOf(fixture.store), VALUES);
   fixture.remove();
 });
 

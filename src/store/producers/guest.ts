@@ -7,13 +7,17 @@ import { systemClock } from '../../base/clock.ts';
 import { isMillraceError, MillraceError, unpackError } from '../../errors/millrace-error.ts';
 import { type AppendOptions, checkAppendOptions, keyBytes } from '../../record/record-input.ts';
 import type { RecordInput, RecordValue } from '../../record/record-input.ts';
+import type { PublisherMark } from '../../record/tracking-state.ts';
 import { Doorbell } from '../../ring/doorbell.ts';
 import { FillingAge } from '../../stream/filling-age.ts';
 import type { WritableStreamState } from '../../stream/frame-appender.ts';
 import { Lane, type TrackingSource } from '../../stream/lane.ts';
 import { checkStreamName } from '../../stream/name.ts';
+import { Publisher } from '../../stream/publisher.ts';
+import { checkReference } from '../../stream/reference.ts';
 import type { StreamOptions } from '../../stream/stream-options.ts';
 import { PortCalls } from '../../thread/port-calls.ts';
+import { HeldPublishers } from './held-publishers.ts';
 import type { GrantedStream, LaneHandover, ProducerHandle, ProducerRequest, StoreRequest } from './handle.ts';
 
 /**
@@ -125,6 +129,8 @@ export class Producer {
         return this.#lane;
       },
       release: (streamId) => this.#release(streamId),
+      publisher: async (streamId, reference) =>
+        (await this.#ask({ type: 'publisher', streamId, reference })) as PublisherMark | undefined,
     });
     this.#streams.set(granted.streamId, stream);
     return stream;
@@ -208,6 +214,8 @@ interface ProducerStreamHost {
   /** Throws a coded error when nothing can be appended. */
   lane(): Lane;
   release(streamId: number): Promise<void>;
+  /** The latest record of a publisher, as the store knows it. */
+  publisher(streamId: number, reference: string): Promise<PublisherMark | undefined>;
 }
 
 /** A stream that takes appends of this thread only. It is read from the store's thread. */
@@ -217,6 +225,8 @@ export class ProducerStream {
   /** @internal */
   readonly state: WritableStreamState;
   readonly #host: ProducerStreamHost;
+  readonly #references: HeldPublishers;
+  readonly #publishers = new Map<string, Publisher>();
   #barred = false;
 
   /** @internal */
@@ -224,6 +234,7 @@ export class ProducerStream {
     this.name = name;
     this.state = { streamId, nextOffset, epoch, userBytes: 0, trackingBytes: 0 };
     this.#host = host;
+    this.#references = new HeldPublishers((reference) => host.publisher(streamId, reference));
   }
 
   /** As `Stream.append`: resolves with the offset once the record is durable. */
@@ -244,6 +255,21 @@ export class ProducerStream {
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  /** As `Stream.publisher`: ids go on where they ended in the store's thread, and go on there when this is given back. */
+  publisher(reference: string): Publisher {
+    checkReference(reference);
+    let publisher = this.#publishers.get(reference);
+    if (publisher === undefined) {
+      publisher = new Publisher(reference, {
+        stream: this.state,
+        lane: () => this.#lane(),
+        references: () => this.#references,
+      });
+      this.#publishers.set(reference, publisher);
+    }
+    return publisher;
   }
 
   /** Gives the stream back, once everything appended is in a segment: the store, or another producer, may append. */

@@ -60,6 +60,8 @@ export type ProducerRequest =
   | { readonly type: 'sealed' }
   /** Asks for a stream; answered with `GrantedStream`. */
   | { readonly type: 'stream'; readonly name: string; readonly options: StreamOptions }
+  /** Asks for the latest record of a publisher of a stream that it has; answered with its mark, if there is one. */
+  | { readonly type: 'publisher'; readonly streamId: number; readonly reference: string }
   /** Gives a stream back; everything appended to it is durable, and its filling has ended. */
   | { readonly type: 'release'; readonly streamId: number }
   /** Gives everything back; everything appended is durable, and the last filling has ended. */

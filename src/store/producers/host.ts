@@ -6,6 +6,9 @@ import type { MessagePort } from 'node:worker_threads';
 import { assert } from '../../base/assert.ts';
 import { isMillraceError, MillraceError, packError } from '../../errors/millrace-error.ts';
 import type { FlushLane, FlushScheduler } from '../../flush/scheduler.ts';
+import { TRACKING_ENTRY, type TrackingEntry } from '../../record/tracking-format.ts';
+import { trackingIn } from '../../record/tracking-frames.ts';
+import type { PublisherMark } from '../../record/tracking-state.ts';
 import { Doorbell } from '../../ring/doorbell.ts';
 import type { LaneStart, SealedSlot } from '../../ring/producer.ts';
 import type { WritableStreamState } from '../../stream/frame-appender.ts';
@@ -22,6 +25,14 @@ export interface ServedLane extends FlushLane {
   released: number;
 }
 
+/** What the store knows of the publishers of streams that producers have. */
+export interface PublisherMarks {
+  /** A publisher's record is durable. */
+  published(streamId: number, reference: string, publishingId: number, offset: number): void;
+  /** Its latest record. */
+  publisher(streamId: number, reference: string): PublisherMark | undefined;
+}
+
 export type StreamRequest = Extract<ProducerRequest, { type: 'stream' }>;
 
 export interface ProducerHostOptions {
@@ -33,6 +44,7 @@ export interface ProducerHostOptions {
   readonly grant: (request: StreamRequest, to: ProducerHost) => Promise<WritableStreamState>;
   /** The stream is the store's own again. */
   readonly ungrant: (streamId: number) => void;
+  readonly publishers: PublisherMarks;
   /** More is durable. */
   readonly progress: () => void;
   /** The lane is free. */
@@ -55,12 +67,14 @@ export class ProducerHost {
     this.#options = options;
     const { ring, geometry, start } = options.lane;
     this.view = new LaneView(ring, geometry, start, {
-      frame: ({ streamId, firstOffset, offsetSpan, userBytes, frameBytes }) => {
+      frame: (header, view, at) => {
+        const { streamId, firstOffset, offsetSpan, userBytes, frameBytes, extensionBytes } = header;
         const state = this.#held.get(streamId);
         if (state === undefined) return;
         state.nextOffset = firstOffset + offsetSpan;
         state.userBytes += userBytes;
-        if (offsetSpan === 0) state.trackingBytes += frameBytes;
+        state.trackingBytes += offsetSpan === 0 ? frameBytes : extensionBytes;
+        if (extensionBytes > 0) this.#published(trackingIn(view, at, header), streamId);
       },
       ended: (slot) => {
         options.flush.add(options.lane, slot, Promise.resolve());
@@ -150,7 +164,14 @@ export class ProducerHost {
     this.view.words.wake();
   }
 
-  async #handle(request: ProducerRequest): Promise<GrantedStream | undefined> {
+  #published(entries: readonly TrackingEntry[], streamId: number): void {
+    for (const entry of entries) {
+      if (entry.type !== TRACKING_ENTRY.publisher) continue;
+      this.#options.publishers.published(streamId, entry.reference, entry.publishingId, entry.offset);
+    }
+  }
+
+  async #handle(request: ProducerRequest): Promise<GrantedStream | PublisherMark | undefined> {
     switch (request.type) {
       case 'attached':
         this.#attached = true;
@@ -168,6 +189,10 @@ export class ProducerHost {
         const { streamId, nextOffset, epoch } = state;
         return { streamId, name: request.name, nextOffset, epoch };
       }
+      case 'publisher':
+        // What this producer has published before is known when all that is durable was seen.
+        this.look();
+        return this.#options.publishers.publisher(request.streamId, request.reference);
       case 'release':
         this.look();
         await this.#options.flush.drain();

@@ -14,8 +14,8 @@ import { LaneWords, NOT_ENDED, RECYCLED } from '../../ring/lane-words.ts';
 import type { LaneStart, SealedSlot } from '../../ring/producer.ts';
 
 export interface LaneViewObserver {
-  /** A frame is durable. */
-  frame(header: FrameHeader): void;
+  /** A frame is durable; it lies at `at`. */
+  frame(header: FrameHeader, view: DataView, at: number): void;
   /** A filling has ended, and all of it is durable. */
   ended(slot: SealedSlot): void;
 }
@@ -95,7 +95,7 @@ export class LaneView {
         const position = this.#position + (frameAt - at);
         this.memtable.add(header.streamId, header.firstOffset, logPosition(this.#slotSequence, position));
       }
-      this.#observer.frame(header);
+      this.#observer.frame(header, this.#view, frameAt);
     });
     this.#position += blockBytes(payloadBytes);
     this.#nextBlock += 1;

@@ -13,7 +13,7 @@ import { sameGeometry } from '../geometry.ts';
 import { invalid } from '../option-checks.ts';
 import { sourceOf } from './guest.ts';
 import { CLAIM_BYTES, type LaneHandover, ProducerHandle, type ProducerOptions } from './handle.ts';
-import { ProducerHost, type ServedLane, type StreamRequest } from './host.ts';
+import { ProducerHost, type PublisherMarks, type ServedLane, type StreamRequest } from './host.ts';
 import type { LaneView } from './lane-view.ts';
 
 /** A lane whose files are there and hold nothing that is in no segment. */
@@ -36,6 +36,7 @@ export interface ProducersHost {
   readonly serve: (lane: number, geometry: RingGeometry, start: LaneStart | undefined) => Promise<ServedLane>;
   /** Everything appended to the store's own lane is in segments when this resolves. */
   readonly flushOwn: () => Promise<void>;
+  readonly publishers: PublisherMarks;
   /** More is durable. */
   readonly progress: () => void;
 }
@@ -179,6 +180,7 @@ export class Producers {
       flush: this.#host.flush,
       grant: (request, to) => this.#grant(request, to),
       ungrant: (streamId) => this.#holders.delete(streamId),
+      publishers: this.#host.publishers,
       progress: this.#host.progress,
       ended: () => {
         entry.host = undefined;

@@ -29,6 +29,11 @@ async function obey(order: Order): Promise<unknown> {
       }
       return first;
     }
+    case 'publish': {
+      const publisher = streamOf(order.name).publisher(order.reference);
+      // One by one and all at once: their order is that of the calls.
+      return Promise.all(order.ids.map((id) => publisher.append(id, `${order.reference}-${id}`)));
+    }
     case 'release':
       return streamOf(order.name).release();
     case 'close':

@@ -12,6 +12,7 @@ export type Order =
       readonly values: readonly string[];
       readonly done?: Int32Array;
     }
+  | { readonly type: 'publish'; readonly name: string; readonly reference: string; readonly ids: readonly number[] }
   | { readonly type: 'close' }
   | { readonly type: 'spin'; readonly milliseconds: number };
 
