@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { NodeFileSystem } from '../base/node-file-system.ts';
 import { loadChecksum } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
+import { refuseRestoring } from '../store/birth.ts';
 import { hasLog, readIdentity } from '../store/identity.ts';
 import { open } from './engine.ts';
 import type { OpenOptions } from '../store/options.ts';
@@ -18,6 +19,7 @@ export async function openExisting(options: OpenOptions & { readonly dir: string
   if (readIdentity(fileSystem, root) !== undefined) {
     return open(hasLog(fileSystem, root) ? options : { ...options, wal: false });
   }
+  refuseRestoring(fileSystem, root);
   throw new MillraceError('ERR_MILLRACE_STORE_NOT_FOUND', `${dir} holds no store: check the path`, {
     details: { directory: dir },
   });

@@ -69,18 +69,21 @@ export function removeMade(fileSystem: FileSystem, made: readonly string[]): voi
   }
 }
 
+/** Throws for a directory that a restore has begun to fill. */
+export function refuseRestoring(fileSystem: FileSystem, root: string): void {
+  if (fileSystem.statSync(join(root, RESTORE_MARK)) === undefined) return;
+  throw unusable(root, 'a restore into it was cut short: run it again');
+}
+
 /** The store's id; `undefined` when the directory is empty or a birth in it was cut short. */
 export function findStore(fileSystem: FileSystem, paths: StorePaths): Uint8Array | undefined {
   const storeId = readIdentity(fileSystem, paths.root);
-  const mark = join(paths.root, RESTORE_MARK);
   if (storeId !== undefined) {
     // The restore was cut short behind its last step.
-    fileSystem.removeSync(mark);
+    fileSystem.removeSync(join(paths.root, RESTORE_MARK));
     return storeId;
   }
-  if (fileSystem.statSync(mark) !== undefined) {
-    throw unusable(paths.root, 'a restore into it was cut short: run it again');
-  }
+  refuseRestoring(fileSystem, paths.root);
   const stranger = fileSystem.listSync(paths.root).find((name) => !STORE_NAMES.has(name));
   if (stranger !== undefined) {
     throw unusable(

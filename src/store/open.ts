@@ -13,6 +13,7 @@ import {
   makeFolders,
   openFailure,
   prepareDirectory,
+  refuseRestoring,
   removeMade,
   undoBirth,
 } from './birth.ts';
@@ -95,6 +96,7 @@ async function openFollower(environment: StoreEnvironment, settings: Settings, p
   const { fileSystem, clock, timers } = environment;
   const storeId = readIdentity(fileSystem, paths.root);
   if (storeId === undefined) {
+    refuseRestoring(fileSystem, paths.root);
     throw new MillraceError(
       'ERR_MILLRACE_STORE_NOT_FOUND',
       `${paths.root} holds no store: open it for writing to make one`,
