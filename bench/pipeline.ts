@@ -1,6 +1,6 @@
 /**
- * `npm run bench:pipeline`: a file through `pipeline` into a stream, and out of it again. What counts is memory: a large
- * file must need no more of it than a small one.
+ * `npm run bench:pipeline`: a file through `pipeline` into a stream, and out of it again. What counts is memory: a
+ * large file must need no more of it than a small one.
  */
 import { createReadStream, createWriteStream, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { open as openFile } from 'node:fs/promises';

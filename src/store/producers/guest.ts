@@ -257,7 +257,7 @@ export class ProducerStream {
     }
   }
 
-  /** As `Stream.publisher`: ids go on where they ended in the store's thread, and go on there when this is given back. */
+  /** As `Stream.publisher`. Its ids go on where they ended, and go on in the thread that has the stream next. */
   publisher(reference: string): Publisher {
     checkReference(reference);
     let publisher = this.#publishers.get(reference);
