@@ -14,7 +14,7 @@ const HOOKS = {
   listening: `process.on('newListener', (name) => name === 'SIGNAL' && EMIT());`,
   /** When its store has taken the first records. */
   appending: `import { subscribe } from 'node:diagnostics_channel'; subscribe('millrace:append', EMIT);`,
-  /** When the first segments are in the store that its last argument names: few are copied at once, so others are not. */
+  /** When the first segments are in the store that its last argument names, and others are not. */
   copying: `
     import { existsSync, readdirSync } from 'node:fs';
     const folder = process.argv.at(-1) + '/objects/segments';
