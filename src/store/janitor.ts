@@ -1,6 +1,7 @@
 /** Keeps house: trims by retention, ends what has expired, and deletes objects whose grace has passed. */
 import type { SteadyTime } from '../base/clock.ts';
 import type { Timers } from '../base/timers.ts';
+import { Turns } from '../base/turns.ts';
 import { COORDINATOR_TIMES_DEFAULT, type Coordinator } from '../coordinator/coordinator.ts';
 import type { ObjectStore } from '../object/object-store.ts';
 import type { Trimming } from './trimming.ts';
@@ -36,7 +37,8 @@ export class Janitor {
   #sweptAt = -Infinity;
   /** Who wants objects to stay, though nothing in the store needs them any more. */
   #holders = 0;
-  #deleting: Promise<void> | undefined;
+  /** Deletions that overlap would ask for the same objects, and whoever holds them has to wait for all. */
+  readonly #deletions = new Turns();
 
   constructor(coordinator: Coordinator, objects: ObjectStore, trimming: Trimming, time: SteadyTime) {
     this.#coordinator = coordinator;
@@ -64,7 +66,7 @@ export class Janitor {
   /** Deletes no object until the returned function is called. Resolves when no deletion is under way. */
   async hold(): Promise<() => void> {
     this.#holders += 1;
-    await this.#deleting;
+    await this.#deletions.take(() => Promise.resolve());
     return () => {
       this.#holders -= 1;
     };
@@ -75,7 +77,7 @@ export class Janitor {
     try {
       await this.#trimming.enforce();
       await this.#coordinator.expire();
-      await this.#deleteUnheld();
+      await this.#deletions.take(() => this.#delete());
       await this.#sweep();
       this.counters.lastSuccessAt = (await this.#coordinator.stats()).now;
     } catch (error) {
@@ -84,14 +86,8 @@ export class Janitor {
     }
   }
 
-  async #deleteUnheld(): Promise<void> {
-    if (this.#holders > 0) return;
-    const deletion = this.#delete();
-    this.#deleting = deletion.catch(() => undefined);
-    await deletion;
-  }
-
   async #delete(): Promise<void> {
+    if (this.#holders > 0) return;
     const keys = await this.#coordinator.objectsToDelete(DELETE_AT_ONCE);
     if (keys.length === 0) return;
     const gone = await this.#objects.delete(keys);
