@@ -1,19 +1,21 @@
 /** `millrace ingest`: lines on standard input become records. */
-import { createReadStream, fstatSync } from 'node:fs';
+import { fstatSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { Command } from 'commander';
 import { assert } from '../base/assert.ts';
+import { type LineMemory, lineMemory } from '../codec/line-memory.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
-import { MIB } from '../limits/limits.ts';
-import { appendAllLines } from '../lines/append-lines.ts';
+import { KIB, RECORD_BYTES_DEFAULT } from '../limits/limits.ts';
 import { BoundedAppender, type Kept } from '../lines/bounded-appender.ts';
-import { keyedRecord } from '../lines/keyed-record.ts';
+import { fileInput } from './file-input.ts';
+import { LineAppender } from '../lines/line-appender.ts';
+import { lineReader } from '../lines/line-reader.ts';
 import { open } from './engine.ts';
 import type { Store } from '../store/store.ts';
 import type { Stream } from '../stream/stream.ts';
 import { parseDirectory, parseStreamName } from './arguments.ts';
 import { examples } from './help.ts';
-import { withoutByteOrderMark, withoutCarriageReturn } from './input-text.ts';
+import { withoutByteOrderMark } from './input-text.ts';
 import { interruptible } from './interruption.ts';
 import { note, print, printJson } from './output.ts';
 import { objectsGiven, objectsOption } from './place.ts';
@@ -28,7 +30,8 @@ interface IngestOptions extends StreamSettings {
   readonly objects?: string;
 }
 
-const FILE_READ_BYTES: number = MIB;
+/** What one read of a pipe gives. */
+const PIPE_BYTES: number = 64 * KIB;
 const STDIN = 0;
 
 export function ingestCommand(): Command {
@@ -100,45 +103,56 @@ async function appendInput(
   { keyField, crlf }: IngestOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { input, totalBytes } = openInput();
+  const { memory, chunks, totalBytes } = openInput(signal);
+  const recordOf = lineReader('lines', keyField);
+  const lines = new LineAppender(memory, appender, {
+    maxLineBytes: RECORD_BYTES_DEFAULT,
+    trim: crlf === true,
+    recordOf,
+  });
   const progress = startProgress('ingest', totalBytes);
+  let doneBytes = 0;
+  try {
+    for await (const chunk of withoutByteOrderMark(chunks)) {
+      await lines.push(chunk);
+      doneBytes += chunk.length;
+      progress.update(doneBytes, `${counted(appender.kept.records, 'record')} durable`);
+    }
+    // Of a line that the user cut off, nobody knows whether it was whole.
+    if (!signal.aborted) await lines.end();
+    await appender.finish();
+  } finally {
+    progress.end();
+  }
+}
+
+interface Input {
+  readonly memory: LineMemory;
+  readonly chunks: AsyncIterable<Buffer>;
+  /** Of a file. */
+  readonly totalBytes: number | undefined;
+}
+
+function openInput(signal: AbortSignal): Input {
+  if (process.stdin.isTTY) note('reading lines from the terminal; Ctrl-D ends the input', false);
+  const stat = fstatSync(STDIN);
+  if (stat.isFile()) return { ...fileInput(STDIN, signal), totalBytes: stat.size };
+  return { memory: lineMemory(1, PIPE_BYTES), chunks: chunksOf(process.stdin, signal), totalBytes: undefined };
+}
+
+/** Ends without an error when the user asks to stop. */
+async function* chunksOf(input: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
   const stop = (): void => {
     input.destroy();
   };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    await appendAllLines(withoutByteOrderMark(chunksOf(input, signal)), appender, {
-      recordOf: (line, number) => {
-        const value = crlf === true ? withoutCarriageReturn(line) : line;
-        return keyField === undefined ? value : keyedRecord(value, keyField, number);
-      },
-      progress: (doneBytes) => {
-        progress.update(doneBytes, `${counted(appender.kept.records, 'record')} durable`);
-      },
-      signal,
-    });
-  } finally {
-    signal.removeEventListener('abort', stop);
-    input.destroy();
-    progress.end();
-  }
-}
-
-/** A file is read in larger pieces than a pipe gives, and its size is known. */
-function openInput(): { input: Readable; totalBytes: number | undefined } {
-  if (process.stdin.isTTY) note('reading lines from the terminal; Ctrl-D ends the input', false);
-  const stat = fstatSync(STDIN);
-  if (!stat.isFile()) return { input: process.stdin, totalBytes: undefined };
-  const input = createReadStream('', { fd: STDIN, autoClose: false, highWaterMark: FILE_READ_BYTES });
-  return { input, totalBytes: stat.size };
-}
-
-/** Ends without an error when the user asks to stop. */
-async function* chunksOf(input: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
-  try {
     yield* input as AsyncIterable<Buffer>;
   } catch (error) {
     if (!signal.aborted) throw error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    input.destroy();
   }
 }
 

@@ -1,7 +1,6 @@
-/** What editors and other systems put around the text of lines. */
+/** What editors put in front of the text of lines. */
 
 const BYTE_ORDER_MARK: Buffer = Buffer.from([0xef, 0xbb, 0xbf]);
-const CARRIAGE_RETURN = 13;
 
 /** The chunks without the mark that some editors begin a file of UTF-8 with. Holds back only what may be a mark. */
 export async function* withoutByteOrderMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -11,15 +10,15 @@ export async function* withoutByteOrderMark(chunks: AsyncIterable<Buffer>): Asyn
       yield chunk;
       continue;
     }
-    start = Buffer.concat([start, chunk]);
-    if (start.length < BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.subarray(0, start.length).equals(start)) continue;
+    // Lines are cut where a chunk lies: it is copied only if it begins before.
+    start = start.length === 0 ? chunk : Buffer.concat([start, chunk]);
+    if (start.length < BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.subarray(0, start.length).equals(start)) {
+      start = Buffer.from(start);
+      continue;
+    }
     const isMarked = start.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
     yield isMarked ? start.subarray(BYTE_ORDER_MARK.length) : start;
     start = undefined;
   }
   if (start !== undefined && start.length > 0) yield start;
-}
-
-export function withoutCarriageReturn(line: Buffer): Buffer {
-  return line.at(-1) === CARRIAGE_RETURN ? line.subarray(0, -1) : line;
 }

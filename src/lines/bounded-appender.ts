@@ -1,6 +1,7 @@
 /** Appends batch after batch with a bounded number of bytes on the way, and counts what is durable. */
 import { Signal } from '../base/signal.ts';
 import { MIB } from '../limits/limits.ts';
+import { PackedValues } from '../record/packed-values.ts';
 import type { RecordInput } from '../record/record-input.ts';
 import type { Stream } from '../stream/stream.ts';
 
@@ -9,7 +10,8 @@ const IN_FLIGHT_BYTES_MAX: number = 16 * MIB;
 /** What a record takes beside its value: short lines are mostly this. */
 const RECORD_OVERHEAD_BYTES = 16;
 
-export type AppendTarget = Pick<Stream, 'appendMany'>;
+export type AppendTarget = Pick<Stream, 'appendOrThrow'>;
+type Records = readonly RecordInput[] | PackedValues;
 
 /** Records that are durable. */
 export interface Kept {
@@ -22,18 +24,26 @@ export interface Kept {
   readonly nextOffset: number | undefined;
 }
 
+/** Records that came before there was where to append them. */
+interface Early {
+  readonly records: Records;
+  readonly bytes: number;
+}
+
 export class BoundedAppender {
-  readonly #openStream: () => Promise<AppendTarget>;
-  #stream: Promise<AppendTarget> | undefined;
+  readonly #open: (() => Promise<AppendTarget>) | undefined;
+  #target: AppendTarget | undefined;
+  #early: Early[] = [];
   readonly #inFlightBytesMax: number;
   readonly #settled = new Signal();
   #inFlightBytes = 0;
   #failure: { readonly error: unknown } | undefined;
   #kept: Kept = { records: 0, bytes: 0, firstOffset: undefined, nextOffset: undefined };
 
-  /** `openStream` is called for the first records: without any, no stream is made. */
-  constructor(openStream: () => Promise<AppendTarget>, inFlightBytesMax: number = IN_FLIGHT_BYTES_MAX) {
-    this.#openStream = openStream;
+  /** Where to append; a function is called for the first records, so that without any no stream is made. */
+  constructor(target: AppendTarget | (() => Promise<AppendTarget>), inFlightBytesMax: number = IN_FLIGHT_BYTES_MAX) {
+    this.#open = typeof target === 'function' ? target : undefined;
+    this.#target = typeof target === 'function' ? undefined : target;
     this.#inFlightBytesMax = inFlightBytesMax;
   }
 
@@ -42,13 +52,25 @@ export class BoundedAppender {
     return this.#kept;
   }
 
-  /** Resolves when there is room for more; rejects when an earlier append failed. `bytes` is the sum of the values. */
-  async append(records: readonly RecordInput[], bytes: number): Promise<void> {
+  /**
+   * Throws when the records are refused, or earlier ones were: nothing comes behind those. `bytes` is the sum of the
+   * values. The memory of packed values may be used again when it returns; `room` says when to go on.
+   */
+  append(records: Records, bytes: number): void {
+    this.#throwFailure();
     if (records.length === 0) return;
-    const stream = await (this.#stream ??= this.#openStream());
-    const weight = bytes + records.length * RECORD_OVERHEAD_BYTES;
-    this.#inFlightBytes += weight;
-    this.#send(stream, records, bytes, weight);
+    this.#inFlightBytes += weightOf(records, bytes);
+    if (this.#target === undefined) {
+      this.#early.push({ records: records instanceof PackedValues ? records.kept() : records, bytes });
+      if (this.#early.length === 1) void this.#sendEarly();
+      return;
+    }
+    this.#send(this.#target, records, bytes);
+    this.#throwFailure();
+  }
+
+  /** Resolves when there is room for more; rejects when an append failed. */
+  async room(): Promise<void> {
     await this.#until(this.#inFlightBytesMax);
   }
 
@@ -62,32 +84,66 @@ export class BoundedAppender {
     while (this.#inFlightBytes > 0) await this.#settled.wait();
   }
 
+  async #sendEarly(): Promise<void> {
+    try {
+      this.#target = await this.#open?.();
+    } catch (error) {
+      this.#failure = { error };
+    }
+    for (const { records, bytes } of this.#early) {
+      if (this.#failure !== undefined || this.#target === undefined) this.#settle(weightOf(records, bytes));
+      else this.#send(this.#target, records, bytes);
+    }
+    this.#early = [];
+  }
+
   async #until(inFlightBytes: number): Promise<void> {
     while (this.#inFlightBytes > inFlightBytes && this.#failure === undefined) await this.#settled.wait();
+    this.#throwFailure();
+  }
+
+  #throwFailure(): void {
     if (this.#failure !== undefined) throw this.#failure.error;
   }
 
-  /** Not an async function: that would keep the records, which are in the ring soon, until they are durable. */
-  #send(stream: AppendTarget, records: readonly RecordInput[], bytes: number, weight: number): void {
-    const count = records.length;
-    stream
-      .appendMany(records)
-      .then(
-        (firstOffset) => {
-          this.#kept = {
-            records: this.#kept.records + count,
-            bytes: this.#kept.bytes + bytes,
-            firstOffset: this.#kept.firstOffset ?? firstOffset,
-            nextOffset: firstOffset + count,
-          };
-        },
-        (error: unknown) => {
-          this.#failure ??= { error };
-        },
-      )
-      .finally(() => {
-        this.#inFlightBytes -= weight;
-        this.#settled.notify();
-      });
+  /** Notes a refusal. Not async: that would keep the records, which are in the ring soon, until they are durable. */
+  #send(target: AppendTarget, records: Records, bytes: number): void {
+    const weight = weightOf(records, bytes);
+    let appended: Promise<number>;
+    try {
+      appended = target.appendOrThrow(records);
+    } catch (error) {
+      this.#fail(error, weight);
+      return;
+    }
+    const { length } = records;
+    appended.then(
+      (firstOffset) => {
+        this.#kept = {
+          records: this.#kept.records + length,
+          bytes: this.#kept.bytes + bytes,
+          firstOffset: this.#kept.firstOffset ?? firstOffset,
+          nextOffset: firstOffset + length,
+        };
+        this.#settle(weight);
+      },
+      (error: unknown) => {
+        this.#fail(error, weight);
+      },
+    );
   }
+
+  #fail(error: unknown, weight: number): void {
+    this.#failure ??= { error };
+    this.#settle(weight);
+  }
+
+  #settle(weight: number): void {
+    this.#inFlightBytes -= weight;
+    this.#settled.notify();
+  }
+}
+
+function weightOf(records: Records, bytes: number): number {
+  return bytes + records.length * RECORD_OVERHEAD_BYTES;
 }

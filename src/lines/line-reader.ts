@@ -21,10 +21,13 @@ const CARRIAGE_RETURN = 13;
 /** Makes a record of a line; `undefined` for one that holds none. `line` is its number, from 1, for errors. */
 export type LineReader = (bytes: Buffer, line: number) => RecordInput | undefined;
 
-/** `keyField`: take the key from this field of the JSON object that the value is. */
-export function lineReader(format: LineFormat, keyField: string | undefined): LineReader {
+/**
+ * `keyField`: take the key from this field of the JSON object that the value is. `undefined` when lines are values as
+ * they are, and need no reader.
+ */
+export function lineReader(format: LineFormat, keyField: string | undefined): LineReader | undefined {
   if (format === 'records') return recordOf;
-  return keyField === undefined ? (bytes) => bytes : (bytes, line) => keyedRecord(bytes, keyField, line);
+  return keyField === undefined ? undefined : (bytes, line) => keyedRecord(bytes, keyField, line);
 }
 
 function recordOf(bytes: Buffer, line: number): RecordInput | undefined {

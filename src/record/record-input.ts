@@ -80,13 +80,16 @@ export function checkRecord(value: unknown, keyLength: number, maxRecordBytes: n
   } else if (value !== null) {
     throw invalid(`a value is a string, bytes, or null, not ${describe(value)}`);
   }
-  if (bytes > maxRecordBytes) {
-    throw new MillraceError(
-      'ERR_MILLRACE_RECORD_TOO_LARGE',
-      `a record of ${bytes} bytes: the store takes at most ${maxRecordBytes} (option maxRecordBytes)`,
-      { details: { bytes, maxRecordBytes } },
-    );
-  }
+  if (bytes > maxRecordBytes) throw recordTooLarge(bytes, maxRecordBytes);
+}
+
+/** The error of a record with more bytes, key and value together, than the store takes. */
+export function recordTooLarge(bytes: number, maxRecordBytes: number): MillraceError {
+  return new MillraceError(
+    'ERR_MILLRACE_RECORD_TOO_LARGE',
+    `a record of ${bytes} bytes: the store takes at most ${maxRecordBytes} (option maxRecordBytes)`,
+    { details: { bytes, maxRecordBytes } },
+  );
 }
 
 /** Checks a timestamp that a caller set. */

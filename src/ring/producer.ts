@@ -114,6 +114,11 @@ export class RingProducer {
     return this.#slotSequence - this.#released - (this.#slotOpen ? 0 : 1);
   }
 
+  /** Bytes that fit the open block right where it ends. */
+  get room(): number {
+    return this.#blockLimit - this.#position;
+  }
+
   /** Whether `bytes` more fit the open block right where it ends. */
   fits(bytes: number): boolean {
     return this.#position + bytes <= this.#blockLimit;

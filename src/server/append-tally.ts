@@ -1,6 +1,7 @@
 /** Appends batches of one request, as a publisher or not, and keeps account of where the records went. */
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { AppendTarget } from '../lines/bounded-appender.ts';
+import { PackedValues } from '../record/packed-values.ts';
 import { isBareValue, type RecordInput } from '../record/record-input.ts';
 import type { PublishedInput, Publisher } from '../stream/publisher.ts';
 import type { Stream } from '../stream/stream.ts';
@@ -26,7 +27,6 @@ export class AppendTally implements AppendTarget {
   #nextPublishingId: number;
   /** Id behind the last record that is durable. */
   #settledPublishingId: number;
-  #failure: { readonly error: unknown } | undefined;
   readonly #ranges: OffsetRange[] = [];
   #ranged = true;
   #records = 0;
@@ -39,24 +39,19 @@ export class AppendTally implements AppendTarget {
     this.#settledPublishingId = this.#nextPublishingId;
   }
 
-  /** Nothing is appended behind records that were refused: what is kept is a prefix, but for what was on its way. */
-  async appendMany(records: readonly RecordInput[]): Promise<number> {
-    if (this.#failure !== undefined) throw this.#failure.error;
-    try {
-      return await this.#append(records);
-    } catch (error) {
-      this.#failure = { error };
-      throw error;
-    }
+  /** Throws what records are refused with before any of them is published or appended. */
+  appendOrThrow(records: readonly RecordInput[] | PackedValues): Promise<number> {
+    if (this.#publisher !== undefined) return this.#publish(this.#publisher, records);
+    const { length } = records;
+    return this.#stream.appendOrThrow(records).then((firstOffset) => {
+      this.#add(firstOffset, length);
+      return firstOffset;
+    });
   }
 
-  async #append(records: readonly RecordInput[]): Promise<number> {
-    if (this.#publisher === undefined) {
-      const firstOffset = await this.#stream.appendMany(records);
-      this.#add(firstOffset, records.length);
-      return firstOffset;
-    }
-    const published = await this.#publisher.appendMany(records.map((record) => this.#withId(record)));
+  async #publish(publisher: Publisher, records: readonly RecordInput[] | PackedValues): Promise<number> {
+    const list = records instanceof PackedValues ? records.kept().values() : records;
+    const published = await publisher.appendMany(list.map((record) => this.#withId(record)));
     for (const { offset, duplicate } of published) {
       if (duplicate) this.#duplicates += 1;
       else this.#add(offset ?? 0, 1);

@@ -2,9 +2,8 @@
 import { MillraceError, isMillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
 import { BoundedAppender } from '../lines/bounded-appender.ts';
+import { LineAppender } from '../lines/line-appender.ts';
 import { lineReader } from '../lines/line-reader.ts';
-import { LineSplitter } from '../lines/line-splitter.ts';
-import type { RecordInput } from '../record/record-input.ts';
 import type { AppendOptions } from '../record/record-input.ts';
 import type { Stream } from '../stream/stream.ts';
 import { AppendTally, type PublisherPosition } from './append-tally.ts';
@@ -72,9 +71,12 @@ async function appendLines(exchange: Exchange): Promise<void> {
   const tally = new AppendTally(stream, position);
   // Were later ids taken while earlier ones are refused, sending those again would find them below the last one.
   const inFlightBytes = position === undefined ? IN_FLIGHT_BYTES_MAX : 0;
-  const appender = new BoundedAppender(() => Promise.resolve(tally), inFlightBytes);
+  const appender = new BoundedAppender(tally, inFlightBytes);
+  const { lineMemory, settings } = exchange.context;
+  const { maxLineBytes } = settings;
+  const recordOf = lineReader(format, keyField);
   try {
-    await appendChunks(exchange, appender, lineReader(format, keyField));
+    await appendChunks(exchange, new LineAppender(lineMemory, appender, { maxLineBytes, recordOf }));
     await exchange.patiently(appender.finish());
   } catch (error) {
     // What is on its way may become durable, and is counted then.
@@ -89,46 +91,15 @@ async function appendLines(exchange: Exchange): Promise<void> {
 }
 
 /** Appends chunk by chunk; the lines in front of one that is refused are appended. */
-async function appendChunks(
-  exchange: Exchange,
-  appender: BoundedAppender,
-  read: ReturnType<typeof lineReader>,
-): Promise<void> {
-  const { maxBodyBytes, maxLineBytes } = exchange.context.settings;
-  const splitter = new LineSplitter(maxLineBytes);
-  let records: RecordInput[] = [];
-  let bytes = 0;
-  const visit = (line: Buffer): void => {
-    const record = read(line, splitter.lines);
-    if (record === undefined) return;
-    records.push(record);
-    bytes += line.length;
-  };
-  const pass = async (deliver: () => void): Promise<void> => {
-    let failure: { readonly error: unknown } | undefined;
-    try {
-      deliver();
-    } catch (error) {
-      failure = { error };
-    }
-    const batch = records;
-    const size = bytes;
-    records = [];
-    bytes = 0;
-    await exchange.patiently(appender.append(batch, size));
-    if (failure !== undefined) throw failure.error;
-  };
-  const room = exchange.context.bodyMemory.claim();
+async function appendChunks(exchange: Exchange, lines: LineAppender): Promise<void> {
+  const { settings, bodyMemory } = exchange.context;
+  const room = bodyMemory.claim();
   try {
-    for await (const chunk of chunksOf(exchange, maxBodyBytes)) {
-      await pass(() => {
-        splitter.push(chunk, visit);
-      });
-      await exchange.patiently(room.hold(splitter.pendingBytes, exchange.gone));
+    for await (const chunk of chunksOf(exchange, settings.maxBodyBytes)) {
+      await exchange.patiently(lines.push(chunk));
+      await exchange.patiently(room.hold(lines.pendingBytes, exchange.gone));
     }
-    await pass(() => {
-      splitter.end(visit);
-    });
+    await exchange.patiently(lines.end());
   } finally {
     room.release();
   }

@@ -1,4 +1,5 @@
 /** What all requests of a server share. */
+import type { LineMemory } from '../codec/line-memory.ts';
 import type { Store } from '../store/store.ts';
 import type { Stream } from '../stream/stream.ts';
 import type { BodyMemory } from './body-memory.ts';
@@ -15,6 +16,8 @@ export interface ServerContext {
   readonly sampler: Sampler;
   readonly layout: Layout;
   readonly bodyMemory: BodyMemory;
+  /** Where all of them cut lines, by turns: nobody keeps anything there while it waits. */
+  readonly lineMemory: LineMemory;
   /** Aborted when the server is about to close. */
   readonly stopping: AbortSignal;
 }

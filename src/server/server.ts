@@ -3,7 +3,9 @@ import { lookup } from 'node:dns/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { systemClock } from '../base/clock.ts';
+import { lineMemory } from '../codec/line-memory.ts';
 import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
+import { KIB } from '../limits/limits.ts';
 import type { Store } from '../store/store.ts';
 import { Access, isLoopback } from './access.ts';
 import { BodyMemory } from './body-memory.ts';
@@ -21,6 +23,8 @@ import { Sampler } from './sampler.ts';
 const CHECK_INTERVAL = 1_000;
 /** What a client may still send after it was refused, in milliseconds: its answer would be lost by a reset. */
 const LINGER = 2_000;
+/** What one read of a socket gives. */
+const CHUNK_BYTES: number = 64 * KIB;
 const HEADER_BYTES_MAX: number = 16 * 1024;
 
 /** A server that listens. */
@@ -91,6 +95,7 @@ export async function serve(store: Store, options: ServeOptions = {}): Promise<S
     sampler: new Sampler(store, monotonic),
     layout: new Layout(store, monotonic),
     bodyMemory: new BodyMemory(settings.maxLineBytes),
+    lineMemory: lineMemory(1, CHUNK_BYTES),
     stopping: stopping.signal,
   };
   const access = new Access({ ...settings, loopback });

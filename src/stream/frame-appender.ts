@@ -15,6 +15,7 @@ import {
   recordBytes,
 } from '../record/frame-format.ts';
 import { FrameMemory, finishFrame, writeRecord, writeTextRecord } from '../record/frame-writer.ts';
+import type { PackedValues } from '../record/packed-values.ts';
 import type { RecordValue } from '../record/record-input.ts';
 import { publisherExtensionBytes, writePublisherExtension } from '../record/tracking-format.ts';
 
@@ -93,19 +94,55 @@ export class FrameAppender {
       if (!this.#begin(stream, needed, timestamp, publisher)) return false;
     }
     if (publisher !== undefined) this.#publishingId = publisher.publishingId;
+    this.#write(stream, key, value, timestamp);
+    return true;
+  }
+
+  /**
+   * Writes values from `index` on as the stream's next records, as many as go into one frame. Returns how many; 0, with
+   * nothing changed, when the ring is full.
+   */
+  appendPacked(stream: WritableStreamState, values: PackedValues, index: number, timestamp: number): number {
+    const { bytes, ranges, memory } = values;
+    const length = (ranges[2 * index + 1] as number) - (ranges[2 * index] as number);
+    const needed = recordBytes(0, length) + FRAME_PADDING;
+    if (!this.#extends(stream, needed, timestamp, undefined)) {
+      if (!this.#begin(stream, needed, timestamp, undefined)) return 0;
+    }
+    const at = this.#end;
+    const room = Math.min(this.#start + FRAME_BYTES_TARGET - at, this.#producer.room);
+    // A record may be larger than a frame should be.
+    const packed =
+      needed > room
+        ? undefined
+        : memory?.pack(bytes, ranges, index, timestamp - this.#timestamp, at, room - FRAME_PADDING);
+    if (packed === undefined) {
+      this.#write(stream, null, values.value(index), timestamp);
+      return 1;
+    }
+    this.#memory.bytes.set(packed.bytes, at);
+    this.#wrote(stream, at + packed.bytes.length, packed.count, packed.userBytes);
+    return packed.count;
+  }
+
+  /** Writes a record into the open frame, which has the room. */
+  #write(stream: WritableStreamState, key: Uint8Array | null, value: RecordValue, timestamp: number): void {
     const at = this.#end;
     const end =
       typeof value === 'string'
         ? writeTextRecord(this.#memory, at, key, value, timestamp - this.#timestamp)
         : writeRecord(this.#memory, at, key, value, timestamp - this.#timestamp);
+    const valueBytes = value === null ? 0 : (this.#memory.words[at >>> 2] as number);
+    this.#wrote(stream, end, 1, (key === null ? 0 : key.length) + valueBytes);
+  }
+
+  #wrote(stream: WritableStreamState, end: number, records: number, userBytes: number): void {
     this.#producer.advance(end);
     this.#end = end;
-    this.#count += 1;
-    const userBytes = keyLength + (value === null ? 0 : (this.#memory.words[at >>> 2] as number));
+    this.#count += records;
     this.#userBytes += userBytes;
     stream.userBytes += userBytes;
-    stream.nextOffset += 1;
-    return true;
+    stream.nextOffset += records;
   }
 
   /**

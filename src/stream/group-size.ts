@@ -1,6 +1,8 @@
-/** Checks the records of one `appendMany`, and bounds from above what they take in the ring. */
+/** Checks the records of one call, and bounds from above what they take in the ring. */
+import { assert } from '../base/assert.ts';
 import { FRAME_BYTES_TARGET } from '../limits/limits.ts';
 import { FRAME_ALIGNMENT, FRAME_HEADER_BYTES, recordBytes } from '../record/frame-format.ts';
+import type { PackedValues } from '../record/packed-values.ts';
 import {
   checkRecord,
   checkRecordList,
@@ -9,6 +11,7 @@ import {
   isBareValue,
   keyBytes,
   type RecordInput,
+  recordTooLarge,
   valueRoom,
 } from '../record/record-input.ts';
 
@@ -47,8 +50,24 @@ export function measureGroup(records: readonly RecordInput[], context: GroupCont
     earliest = Math.min(earliest, record.timestamp);
     latest = Math.max(latest, record.timestamp);
   }
+  return withFrames(bytes, latest - earliest > TIMESTAMP_SPREAD_MAX ? records.length : 0, context);
+}
+
+/** As `measureGroup`, of values that lie together. */
+export function measurePacked({ bytes, ranges }: PackedValues, context: GroupContext): number {
+  let sum = 0;
+  for (let at = 0; at < ranges.length; at += 2) {
+    const [start, end] = [ranges[at] as number, ranges[at + 1] as number];
+    assert(start <= end && end <= bytes.length, 'a value lies in its memory');
+    if (end - start > context.maxRecordBytes) throw recordTooLarge(end - start, context.maxRecordBytes);
+    sum += recordBytes(0, end - start);
+  }
+  return withFrames(sum, 0, context);
+}
+
+/** `extraFrames`: those that do not begin because one before is full. */
+function withFrames(bytes: number, extraFrames: number, context: GroupContext): number {
   // Any two neighbouring frames fill more than one target, so this is twice what full frames would need, and more.
-  const filled = 2 + Math.ceil((4 * bytes) / FRAME_BYTES_TARGET);
-  const frames = latest - earliest > TIMESTAMP_SPREAD_MAX ? filled + records.length : filled;
+  const frames = 2 + Math.ceil((4 * bytes) / FRAME_BYTES_TARGET) + extraFrames;
   return bytes + frames * (FRAME_HEADER_BYTES + context.extensionBytes + FRAME_ALIGNMENT);
 }

@@ -22,14 +22,15 @@ import {
   recordBytes,
 } from '../record/frame-format.ts';
 import type { FrameHeader } from '../record/frame-reader.ts';
+import type { PackedValues } from '../record/packed-values.ts';
 import type { RecordInput, RecordValue } from '../record/record-input.ts';
-import { checkRecord, checkTimestamp, isBareValue, keyBytes, valueRoom } from '../record/record-input.ts';
+import { checkRecord, checkTimestamp, valueRoom } from '../record/record-input.ts';
 import { publisherExtensionBytes } from '../record/tracking-format.ts';
 import { type Durability, type DurabilityObserver, type WaitDurable, WalDurability } from './durability.ts';
-import { FrameAppender, type PublisherTag, type WritableStreamState } from './frame-appender.ts';
+import { FrameAppender, type WritableStreamState } from './frame-appender.ts';
 import { type Settle, type Turn, TurnQueue } from './turn-queue.ts';
-import { measureGroup } from './group-size.ts';
 import { beyondEnd, queueFull } from './lane-errors.ts';
+import { groupOf, type PublishedBatch, type RecordGroup } from './record-group.ts';
 import { QueuedAppend, type QueuedAppendLane } from './queued-append.ts';
 
 export interface LaneOptions {
@@ -66,16 +67,6 @@ export interface TrackingSource {
   next(): Uint8Array | undefined;
   /** The frame of the last `next` is in the log. */
   placed(): void;
-}
-
-/** Records of a publisher. Ids are in the order of the records. */
-export interface PublishedBatch {
-  readonly tag: PublisherTag;
-  readonly publishingIds: readonly number[];
-  /** Called for each record as it enters the log: from then on the id may be in a snapshot, and not before. */
-  readonly placed: (publishingId: number, offset: number) => void;
-  /** Whether a full queue refuses it. */
-  readonly bounded: boolean;
 }
 
 // A promise's executor runs inside `new`, so one shared executor can hand the two functions out without a closure per
@@ -210,20 +201,21 @@ export class Lane {
    */
   appendMany(
     stream: WritableStreamState,
-    records: readonly RecordInput[],
+    records: readonly RecordInput[] | PackedValues,
     published?: PublishedBatch,
   ): Promise<number> {
     if (this.#failure !== undefined) throw this.#failure;
     if (!this.#closeScheduled) this.#scheduleClose();
-    const bytes = this.#measure(records, published);
+    const group = groupOf(records, published);
+    const bytes = this.#measure(group, published);
     const firstOffset = stream.nextOffset;
-    if (records.length === 0) return Promise.resolve(firstOffset);
+    if (group.length === 0) return Promise.resolve(firstOffset);
     if (this.#queue.length > 0 || !this.#makeRoom(bytes)) {
       if (published?.bounded === true) this.#refuseFull(bytes);
-      return this.#enqueue(stream, records, bytes, 0, firstOffset, published);
+      return this.#enqueue(stream, group, bytes, 0, firstOffset);
     }
-    const index = this.#place(stream, records, 0, published);
-    if (index < records.length) return this.#enqueue(stream, records, bytes, index, firstOffset, published);
+    const index = this.#place(stream, group, 0);
+    if (index < group.length) return this.#enqueue(stream, group, bytes, index, firstOffset);
     this.#tickAppends += 1;
     const promise = new Promise<number>(capture);
     this.#durability.push(capturedResolve, capturedReject, stream.streamId, firstOffset);
@@ -316,9 +308,9 @@ export class Lane {
     for (const { reject } of queued) reject(error);
   }
 
-  #measure(records: readonly RecordInput[], published: PublishedBatch | undefined): number {
+  #measure(group: RecordGroup, published: PublishedBatch | undefined): number {
     const extensionBytes = published === undefined ? 0 : publisherExtensionBytes(published.tag.reference.length);
-    return measureGroup(records, { maxRecordBytes: this.#options.maxRecordBytes, now: this.#now, extensionBytes });
+    return group.measure({ maxRecordBytes: this.#options.maxRecordBytes, now: this.#now, extensionBytes });
   }
 
   /** Whether a group of `bytes` enters the log in one block, so that a crash keeps all of it or none. */
@@ -332,34 +324,12 @@ export class Lane {
   }
 
   /** Writes records from `index` on; returns the index of the first that found the ring full. */
-  #place(
-    stream: WritableStreamState,
-    records: readonly RecordInput[],
-    index: number,
-    published: PublishedBatch | undefined,
-  ): number {
-    const appender = this.#appender;
-    const tag = published?.tag;
-    for (; index < records.length; index += 1) {
-      if (this.#slice <= 0) return index;
-      const record = records[index] as RecordInput;
-      const before = stream.userBytes;
-      if (published !== undefined) published.tag.publishingId = published.publishingIds[index] as number;
-      const fits = isBareValue(record)
-        ? appender.append(stream, null, record, valueRoom(record), this.#now, tag)
-        : appender.append(
-            stream,
-            keyBytes(record.key),
-            record.value,
-            valueRoom(record.value),
-            record.timestamp ?? this.#now,
-            tag,
-          );
-      if (!fits) return index;
-      this.#slice -= stream.userBytes - before + RECORD_HEADER_BYTES;
-      published?.placed(published.publishingIds[index] as number, stream.nextOffset - 1);
-    }
-    return index;
+  #place(stream: WritableStreamState, group: RecordGroup, index: number): number {
+    if (this.#slice <= 0) return index;
+    const before = stream.userBytes;
+    const next = group.place(this.#appender, stream, index, this.#now, this.#slice);
+    this.#slice -= stream.userBytes - before + (next - index) * RECORD_HEADER_BYTES;
+    return next;
   }
 
   /** The first one may wait whatever its size. */
@@ -372,22 +342,20 @@ export class Lane {
   /** Records from `index` on wait. `firstOffset` holds unless none of them is written yet. */
   #enqueue(
     stream: WritableStreamState,
-    records: readonly RecordInput[],
+    group: RecordGroup,
     bytes: number,
     index: number,
     firstOffset: number,
-    published?: PublishedBatch,
   ): Promise<number> {
     let [next, first] = [index, firstOffset];
-    // The values stay with the caller until there is room; the array may be used again.
-    const waiting = [...records];
+    const waiting = group.held();
     const place = (): boolean => {
       if (this.#slice <= 0 || (next === 0 && !this.#makeRoom(bytes))) return false;
       if (next === 0) first = stream.nextOffset;
       const slice = this.#slice;
       // A slice may end between groups, never inside one that shares a block.
       if (this.#fitsBlock(bytes)) this.#slice = Infinity;
-      next = this.#place(stream, waiting, next, published);
+      next = this.#place(stream, waiting, next);
       if (this.#fitsBlock(bytes)) this.#slice = slice - bytes;
       return next === waiting.length;
     };

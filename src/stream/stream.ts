@@ -6,6 +6,7 @@ import type { Coordinator } from '../coordinator/coordinator.ts';
 import { unlessAborted } from '../errors/aborted.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
+import type { PackedValues } from '../record/packed-values.ts';
 import { RecordBatch, type StreamRecord } from '../record/record-batch.ts';
 import {
   type AppendOptions,
@@ -146,10 +147,18 @@ export class Stream {
         checkOptionNames(options, APPEND_MANY_OPTIONS, 'appendMany');
         return unlessAborted(options.signal, () => this.appendMany(records));
       }
-      return this.#lane().appendMany(this.#state, records);
+      return this.appendOrThrow(records);
     } catch (error) {
       return Promise.reject(error);
     }
+  }
+
+  /**
+   * @internal As `appendMany`, but throws when it is refused. The memory of packed values may be used again when the
+   * call returns.
+   */
+  appendOrThrow(records: readonly RecordInput[] | PackedValues): Promise<number> {
+    return this.#lane().appendMany(this.#state, records);
   }
 
   /** Reads record by record. Errors end the iteration; see `ReadOptions`. */

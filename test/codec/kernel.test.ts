@@ -136,7 +136,7 @@ describe('the committed modules', () => {
     const target = mkdtempSync(join(tmpdir(), 'millrace-kernel-'));
     try {
       execFileSync('bash', [join(SOURCES, 'build.sh'), target]);
-      for (const file of ['chunk.wasm', 'ring.wasm']) {
+      for (const file of ['chunk.wasm', 'lines.wasm', 'ring.wasm']) {
         assert.ok(readFileSync(join(target, file)).equals(readFileSync(join(SOURCES, file))), `${file} is out of date`);
       }
     } finally {

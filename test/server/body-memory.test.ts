@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { lineMemory } from '../../src/codec/line-memory.ts';
 import { ByteCollector } from '../../src/lines/byte-collector.ts';
-import { LineSplitter } from '../../src/lines/line-splitter.ts';
+import { LineCutter } from '../../src/lines/line-cutter.ts';
 import { BodyMemory } from '../../src/server/body-memory.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { answerOf, served } from './server-fixture.ts';
@@ -18,16 +19,16 @@ function heapBytes(): number {
 suite('bodies in memory', () => {
   test('a line that arrives byte by byte takes little more memory than its bytes', () => {
     const source = Buffer.alloc(300_000, 'a');
-    const splitter = new LineSplitter(MIB);
+    const cutter = new LineCutter(lineMemory(1, 65_536), MIB, false);
     const bytes = new ByteCollector();
     const before = heapBytes();
     for (let index = 0; index < source.length; index += 1) {
-      splitter.push(source.subarray(index, index + 1), () => assert.fail('no line has ended'));
+      for (const _lines of cutter.cut(source.subarray(index, index + 1))) assert.fail('no line has ended');
       bytes.push(source.subarray(index, index + 1));
     }
     const grown = heapBytes() - before;
     assert.ok(grown < 8 * MIB, `${grown} bytes of objects for ${2 * source.length} bytes`);
-    assert.deepEqual([splitter.pendingBytes, bytes.take().equals(source)], [source.length, true]);
+    assert.deepEqual([cutter.pendingBytes, bytes.take().equals(source)], [source.length, true]);
   });
 
   test('so many large ones grow at once as fit, and the others go on in turn, or not at all', async () => {
