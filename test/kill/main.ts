@@ -10,7 +10,8 @@
  *     --power ext4|xfs      the store is on a disk of its own, whose power is cut at each kill
  *     --faults              nobody is killed: file operations fail, early and late ones with the same chance; with
  *                           --every one after the other
- *     --workers             nobody is killed: workers end in the middle of their work; threads are blocked for 10 s
+ *     --workers             nobody is killed: any worker ends in the middle of its work, in any way, with --every one
+ *                           after the other; a thread is blocked for 10 s
  *     --probe               with --power: no store, but what the system's own answers are worth around a power cut
  */
 import { parseArgs } from 'node:util';
@@ -21,7 +22,7 @@ import { type FaultFigures, runFaultCampaign } from './fault-campaign.ts';
 import { type FileSystemName, whyNoImageMounts } from './image-mounts.ts';
 import { chooseWeapon } from './moment.ts';
 import { probeSync, WAYS } from './sync-probe.ts';
-import { blockThread, deathsAt, loseWorker } from './worker-campaign.ts';
+import { anyDeath, blockThread, everyDeath, loseWorker } from './worker-campaign.ts';
 import { workloadNamed } from './workloads.ts';
 
 const { values } = parseArgs({
@@ -79,17 +80,18 @@ async function fail(): Promise<void> {
 }
 
 async function loseWorkers(): Promise<void> {
+  const seed = Number(values.seed ?? Date.now() % 2 ** 32);
+  console.log(`seed ${seed}`);
   const end = performance.now() + 1_000 * Number(values.seconds);
   let losses = 0;
-  await blockThread(10_000, Number(values.seed ?? 1));
-  for (let call = Number(values.from); performance.now() < end; call += 1) {
-    for (const death of deathsAt(call)) {
-      if (performance.now() >= end) break;
-      const happened = await loseWorker(death, call).catch((cause: unknown) => {
-        throw new Error(JSON.stringify(death), { cause });
-      });
-      if (happened) losses += 1;
-    }
+  await blockThread(10_000, seed);
+  const deaths = values.every ? everyDeath(Number(values.from)) : anyDeath(new SeededRandom(seed));
+  for (const death of deaths) {
+    if (performance.now() >= end && losses > 0) break;
+    const happened = await loseWorker(death, death.call).catch((cause: unknown) => {
+      throw new Error(JSON.stringify(death), { cause });
+    });
+    if (happened) losses += 1;
   }
   console.log(
     `a thread was blocked for 10 s, and ${losses} workers ended in the middle of their work: nothing was lost`,

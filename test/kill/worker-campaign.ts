@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Random } from '../../src/base/random.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { type Mortality, MORTALITY } from '../support/mortal.worker.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -23,6 +24,7 @@ const ENDS = ['exit', 'throw', 'memory'] as const;
 /** How long a worker may take to come to its end, in milliseconds. */
 const PATIENCE = 90_000;
 const WORK = 400;
+const CALLS_MAX = 4;
 const WAL = { slots: 3, slotBytes: 64 * 1024, flushInterval: 20 };
 /** The heap of every thread of the process, so that running out of it is quick. */
 const HEAP_MIB = 96;
@@ -40,6 +42,19 @@ export function deathsAt(call: number): Death[] {
     { worker: 'pool', job: 'rewrite', operation: 'fsyncSync' },
   ];
   return deaths.flatMap((death) => ENDS.map((end) => ({ ...death, end, call })));
+}
+
+/** Without an end. */
+export function* everyDeath(from: number): Generator<Death, never> {
+  for (let call = from; ; call += 1) yield* deathsAt(call);
+}
+
+/** Without an end: drawn from those that come soon in every process. */
+export function* anyDeath(random: Random): Generator<Death, never> {
+  for (;;) {
+    const deaths = deathsAt(1 + random.below(CALLS_MAX));
+    yield deaths[random.below(deaths.length)] as Death;
+  }
 }
 
 /** One process that loses a worker. Resolves with whether it came to that. */
