@@ -71,16 +71,20 @@ function nameIn([first, second]: readonly string[]): string | undefined {
   return first === 'help' ? second : first;
 }
 
+/** Those that have to be loaded. */
+function commandsFor(named: string | undefined, isCommand: boolean): readonly string[] {
+  if (named === '-V' || named === '--version') return [];
+  // A completion script has all of them in it, and a typo is answered with the nearest one.
+  return isCommand && named !== undefined && named !== 'completion' ? [named] : Object.keys(COMMANDS);
+}
+
 /**
  * Runs the command that the arguments name. Help is for commands there are: asked about others, it would hide the typo.
  */
 export async function run(args: readonly string[]): Promise<void> {
   const named = nameIn(args);
   const isCommand = commandOf(args) !== undefined;
-  // A completion script has all of them in it, and a typo is answered with the nearest one.
-  const program = await buildProgram(
-    isCommand && named !== undefined && named !== 'completion' ? [named] : Object.keys(COMMANDS),
-  );
+  const program = await buildProgram(commandsFor(named, isCommand));
   const isKnown = isCommand || named === 'help';
   if (named !== undefined && !named.startsWith('-') && !isKnown) program.error(`unknown command '${named}'`);
   await program.parseAsync(args, { from: 'user' });
