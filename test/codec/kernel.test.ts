@@ -31,6 +31,44 @@ function joined(parts: readonly { readonly bytes: Uint8Array; readonly times: nu
   return Buffer.concat(parts.flatMap(({ bytes, times }) => Array.from({ length: times }, () => bytes)));
 }
 
+/** Records that look alike: behind the first 16 KiB of them the kernel takes wider steps. */
+function records(length: number, seed: number): Buffer {
+  const lines: string[] = [];
+  for (let bytes = 0, state = seed; bytes < length; bytes += lines.at(-1)!.length) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    lines.push(`{"id":${lines.length},"count":${state},"name":"name-${state % 9}","colour":"${state % 5}"},`);
+  }
+  return Buffer.from(lines.join('')).subarray(0, length);
+}
+
+/** Decodes byte by byte, and holds the block to what the format says of its end. */
+function decodeStrictly(block: Uint8Array): Buffer {
+  const out: number[] = [];
+  let at = 0;
+  let lastMatchAt = -Infinity;
+  const length = (nibble: number): number => {
+    let sum = nibble;
+    for (let byte = nibble === 15 ? 255 : 0; byte === 255; sum += byte) byte = block[at++]!;
+    return sum;
+  };
+  for (;;) {
+    const token = block[at++]!;
+    const literals = length(token >> 4);
+    out.push(...block.subarray(at, at + literals));
+    at += literals;
+    if (at === block.length) {
+      assert.ok(lastMatchAt === -Infinity || literals >= 5, 'a block with a match ends with five literals or more');
+      assert.ok(out.length - lastMatchAt >= 12, 'the last match begins twelve bytes before the end or earlier');
+      return Buffer.from(out);
+    }
+    const distance = block[at]! + block[at + 1]! * 256;
+    at += 2;
+    assert.ok(distance > 0 && distance <= out.length, 'a match begins inside');
+    lastMatchAt = out.length;
+    for (let left = length(token & 15) + 4; left > 0; left -= 1) out.push(out[out.length - distance]!);
+  }
+}
+
 describe('the LZ4 kernel', () => {
   it('runs here: what follows is about it and not about its substitute', () => {
     assert.ok(startChunkKernel().memory.buffer.byteLength > 0);
@@ -64,6 +102,40 @@ describe('the LZ4 kernel', () => {
         );
       }
     }
+  });
+
+  it('keeps to the format in blocks of records, at every small length and where it takes wider steps', () => {
+    const lengths = Array.from({ length: 300 }, (_, length) => length);
+    for (const edge of [8_192, 16_384, 65_536]) for (let by = -20; by <= 20; by += 1) lengths.push(edge + by);
+    for (const length of lengths) {
+      const raw = records(length, length);
+      assert.ok(decodeStrictly(compressLz4Block(raw)).equals(raw), `${length} bytes`);
+    }
+  });
+
+  it('keeps to the format where records, repeats and noise follow each other', () => {
+    const parts = fc.array(
+      fc.oneof(
+        fc.tuple(fc.nat(30_000), fc.nat()).map(([length, seed]) => records(length, seed)),
+        fc.uint8Array({ maxLength: 2_000 }),
+        pieces.map(joined),
+      ),
+      { maxLength: 6 },
+    );
+    fc.assert(
+      fc.property(parts, (chosen) => {
+        const raw = Buffer.concat(chosen);
+        assert.ok(decodeStrictly(compressLz4Block(raw)).equals(raw));
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('makes no small thing of what its steps leave out', () => {
+    // A bound, far from what is usual, so that a table that forgets or a search that never begins is noticed.
+    const raw = records(262_144, 1);
+    assert.ok(compressLz4Block(raw).length < raw.length / 3);
+    assert.ok(compressLz4Block(raw.subarray(0, 3_072)).length < 3_072 / 2);
   });
 
   it('refuses or restores any damaged block, and writes nothing behind what it was given', () => {

@@ -19,6 +19,16 @@ typedef uint64_t u64;
 /* A search without a match takes wider steps after each 2^SKIP_BITS tries: noise costs little. */
 #define SKIP_BITS 6
 /*
+ * A search begins with the step of its input. Small inputs take two bytes at once: a merge compresses them anew, as
+ * part of something larger. Large ones start at one, and go on at three where their first bytes became a third or less:
+ * what repeats that much has long matches, which are found from wherever they are met and then followed back.
+ */
+#define STEP_SMALL_INPUT 2
+#define STEP_FIRST 1
+#define STEP_REPETITIVE 3
+#define TRIAL_BYTES 16384
+#define REPETITIVE_RATIO 3
+/*
  * Of a position the table keeps the lowest 16 bits: no match lies further back. An entry that is older than that names
  * some other byte, which the comparison refuses, or which happens to match. At half the size the table stays in the
  * first cache, though two threads may share that. Clearing it costs more than compressing a small input: those use less.
@@ -52,8 +62,8 @@ static inline u8 *put_length(u8 *out, u32 rest) {
   return out;
 }
 
-/* Of the next 5 bytes: more than a match needs, but a table of 4-byte hashes finds too many that end at once. */
-static inline u32 hash_of(u64 word, u32 bits) { return (u32)(((word << 24) * 889523592379ULL) >> (64 - bits)); }
+/* Of the next 6 bytes: more than a match needs, but a table of shorter hashes finds too many that end at once. */
+static inline u32 hash_of(u64 word, u32 bits) { return (u32)(((word << 16) * 227718039650203ULL) >> (64 - bits)); }
 
 static inline const u8 *match_end(const u8 *at, const u8 *match, const u8 *limit) {
   while (at + 8 <= limit) {
@@ -77,6 +87,16 @@ static inline int is_match(const u8 *at, u32 distance, u32 position, u64 word) {
   return distance - 1 < position && load32(at - distance) == (u32)word;
 }
 
+/*
+ * How many bytes in front of both, at most `most` and 7, are alike: without a branch, for each answer is as likely as
+ * the next. What lies in front of the input may be read, and counts for nothing.
+ */
+static inline u32 alike_before(const u8 *at, const u8 *match, u32 most) {
+  u64 difference = load64(at - 8) ^ load64(match - 8);
+  u32 alike = (u32)__builtin_clzll(difference | 1) >> 3;
+  return alike < most ? alike : most;
+}
+
 static inline u8 *put_literals(u8 *out, u8 **token, const u8 *from, u32 length) {
   *token = out++;
   if (length < LENGTH_IN_TOKEN) {
@@ -90,9 +110,11 @@ static inline u8 *put_literals(u8 *out, u8 **token, const u8 *from, u32 length) 
   return out + length;
 }
 
-static inline __attribute__((always_inline)) u32 compress_with(u32 bits, const u8 *input, u32 length, u8 *output) {
-  const u8 *at = input, *literals = input, *end = input + length;
+static inline __attribute__((always_inline)) u32 compress_with(u32 bits, int small, const u8 *input, u32 length,
+                                                               u8 *output) {
+  const u8 *at = input, *literals = input, *end = input + length, *trial_end = input + TRIAL_BYTES;
   u8 *out = output, *token;
+  u32 step = small ? STEP_SMALL_INPUT : STEP_FIRST;
   __builtin_memset(table, 0, sizeof(u16) << bits);
   if (length > TAIL_MATCH_START) {
     const u8 *last_start = end - TAIL_MATCH_START, *last_end = end - TAIL_LITERALS;
@@ -101,7 +123,7 @@ static inline __attribute__((always_inline)) u32 compress_with(u32 bits, const u
       const u8 *match, *next = at;
       u32 distance;
       u64 word = load64(at);
-      u32 tries = 1 << SKIP_BITS;
+      u32 tries = step << SKIP_BITS;
       for (;;) {
         at = next;
         next = at + (tries++ >> SKIP_BITS);
@@ -109,10 +131,14 @@ static inline __attribute__((always_inline)) u32 compress_with(u32 bits, const u
         u32 position = (u32)(at - input);
         distance = exchange(hash_of(word, bits), position);
         if (is_match(at, distance, position, word)) break;
+        if (small) table[hash_of(load64(at + 1), bits)] = (u16)(position + 1);
         word = load64(next);
       }
       match = at - distance;
-      while (at > literals && match > input && at[-1] == match[-1]) at--, match--;
+      u32 literal_bytes = (u32)(at - literals), before = (u32)(match - input);
+      u32 back = alike_before(at, match, literal_bytes < before ? literal_bytes : before);
+      at -= back;
+      match -= back;
       out = put_literals(out, &token, literals, (u32)(at - literals));
       for (;;) {
         store16(out, (u16)(at - match));
@@ -129,7 +155,6 @@ static inline __attribute__((always_inline)) u32 compress_with(u32 bits, const u
         literals = at;
         if (at > last_start) goto tail;
         u32 position = (u32)(at - input);
-        table[hash_of(load64(at - 2), bits)] = (u16)(position - 2);
         word = load64(at);
         distance = exchange(hash_of(word, bits), position);
         match = at - distance;
@@ -137,7 +162,11 @@ static inline __attribute__((always_inline)) u32 compress_with(u32 bits, const u
         token = out++;
         *token = 0;
       }
-      at++;
+      if (!small && at >= trial_end) {
+        trial_end = end;
+        if ((u32)(out - output) * REPETITIVE_RATIO <= (u32)(at - input)) step = STEP_REPETITIVE;
+      }
+      at += step;
     }
   }
 tail:
@@ -147,8 +176,8 @@ tail:
 
 /* Returns the bytes of the block; `output` has room for length + length / 255 + 16. */
 __attribute__((export_name("compress"))) u32 compress(const u8 *input, u32 length, u8 *output) {
-  if (length <= SMALL_INPUT_BYTES) return compress_with(HASH_BITS_SMALL, input, length, output);
-  return compress_with(HASH_BITS, input, length, output);
+  if (length <= SMALL_INPUT_BYTES) return compress_with(HASH_BITS_SMALL, 1, input, length, output);
+  return compress_with(HASH_BITS, 0, input, length, output);
 }
 
 /* A match that overlaps itself repeats its first bytes: the shuffle that spreads them over 16, by distance. */
