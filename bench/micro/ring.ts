@@ -126,7 +126,7 @@ function pushToArrays(): () => void {
 }
 
 function findFrames(): MicroSides {
-  const index = new StreamIndex();
+  const index = new StreamIndex(1);
   const known = new Map<number, number>();
   for (let frame = 0; frame < INDEXED_FRAMES; frame += 1) {
     index.add(frame * 10, frame * 64);

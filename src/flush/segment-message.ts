@@ -36,7 +36,12 @@ export function packSegment(segment: FlushedSegment): PackedSegment {
 export function unpackSegment(packed: PackedSegment): FlushedSegment {
   const { runs: numbers } = packed;
   const runs: FlushedRun[] = [];
-  const number = (at: number): number => numbers[at] as number;
+  // A number that comes out of the array is an object of its own, with 16 bytes, where it is not made a small one.
+  const number = (at: number): number => {
+    const value = numbers[at] as number;
+    const small = value | 0;
+    return small === value ? small : value;
+  };
   for (let at = 0; at < numbers.length; at += COLUMNS) {
     runs.push({
       streamId: number(at),

@@ -20,8 +20,8 @@ export class Memtable {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   readonly #streams = new Map<number, StreamIndex>();
-  /** Streams with frames in each filling, so that dropping one touches no other stream. */
-  readonly #slots = new Map<number, Set<number>>();
+  /** Those with frames in each filling, so that dropping one touches no other stream. */
+  readonly #slots = new Map<number, StreamIndex[]>();
   /** Truncations that are in no segment yet. */
   readonly #truncations = new Map<number, UnflushedTruncation[]>();
 
@@ -40,11 +40,12 @@ export class Memtable {
   add(streamId: number, firstOffset: number, position: number): void {
     let index = this.#streams.get(streamId);
     if (index === undefined) {
-      index = new StreamIndex();
+      index = new StreamIndex(streamId);
       this.#streams.set(streamId, index);
     }
     index.add(firstOffset, position);
-    this.#enlist(streamId, index, slotOf(position));
+    const slotSequence = slotOf(position);
+    if (index.latestSlot !== slotSequence) this.#enlist(index, slotSequence);
   }
 
   /**
@@ -75,22 +76,22 @@ export class Memtable {
     return streamId === undefined ? this.#truncations.size > 0 : this.#truncations.has(streamId);
   }
 
-  #enlist(streamId: number, index: StreamIndex, slotSequence: number): void {
-    if (index.latestSlot === slotSequence) return;
+  #enlist(index: StreamIndex, slotSequence: number): void {
     index.latestSlot = slotSequence;
     const members = this.#slots.get(slotSequence);
-    if (members === undefined) this.#slots.set(slotSequence, new Set([streamId]));
-    else members.add(streamId);
+    if (members === undefined) this.#slots.set(slotSequence, [index]);
+    else members.push(index);
   }
 
   /** The filling is in a segment: forgets its frames, and those of any older one. */
   dropThrough(slotSequence: number): void {
     for (const [sequence, members] of this.#slots) {
       if (sequence > slotSequence) continue;
-      for (const streamId of members) {
-        const index = this.#streams.get(streamId);
-        index?.dropThrough(slotSequence);
-        if (index?.length === 0) this.#streams.delete(streamId);
+      for (const index of members) {
+        index.dropThrough(slotSequence);
+        if (index.length > 0) continue;
+        // One that a truncation emptied may have been replaced since, while a later filling still lists it.
+        if (this.#streams.get(index.streamId) === index) this.#streams.delete(index.streamId);
       }
       this.#slots.delete(sequence);
     }

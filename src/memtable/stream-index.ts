@@ -1,33 +1,42 @@
 /**
  * Where one stream's unflushed frames lie: first offset -> log position, in order. Two parallel arrays instead of
- * objects: a busy stream adds a frame per append.
+ * objects: a busy stream adds a frame per append. They hold little more than the frames: there may be many streams.
  */
 import { assert } from '../base/assert.ts';
 import { SLOT_SPAN } from '../ring/geometry.ts';
 
-/** Dropping entries from the front only moves a cursor until this many are dead. */
-const COMPACT_AT = 1024;
+/** Arrays are given back when they have room for more than this, and for four times the frames that are left. */
+const ROOM_KEPT = 64;
 
 export class StreamIndex {
-  #firstOffsets: number[] = [];
-  #positions: number[] = [];
-  #start = 0;
-  /** Frames that a truncation cut: log position -> offset where they end. */
-  readonly #cuts = new Map<number, number>();
+  readonly streamId: number;
   /** The last filling that a frame was added in. */
   latestSlot = -1;
+  #firstOffsets: number[] = [];
+  #positions: number[] = [];
+  /** The frames present lie from here to `#end`. What lies around them in the arrays is old, and overwritten. */
+  #start = 0;
+  #end = 0;
+  /** Frames that a truncation cut: log position -> offset where they end. Few streams have any. */
+  #cuts: Map<number, number> | undefined;
+
+  constructor(streamId: number) {
+    this.streamId = streamId;
+  }
 
   /** Frames present. */
   get length(): number {
-    return this.#positions.length - this.#start;
+    return this.#end - this.#start;
   }
 
   /** Adds the stream's next frame. */
   add(firstOffset: number, position: number): void {
-    const last = this.#positions.length - 1;
+    const last = this.#end - 1;
     assert(last < this.#start || position > (this.#positions[last] as number), 'frames are added in log order');
-    this.#firstOffsets.push(firstOffset);
-    this.#positions.push(position);
+    if (this.#end === this.#positions.length && 2 * this.#start > this.#end) this.#moveToFront();
+    this.#firstOffsets[this.#end] = firstOffset;
+    this.#positions[this.#end] = position;
+    this.#end += 1;
   }
 
   /** Log position of frame `index`. */
@@ -44,24 +53,26 @@ export class StreamIndex {
 
   /** Offset where frame `index` was cut; `Infinity` when it is whole. */
   cutAt(index: number): number {
-    return this.#cuts.size === 0 ? Infinity : (this.#cuts.get(this.position(index)) ?? Infinity);
+    return this.#cuts?.get(this.position(index)) ?? Infinity;
   }
 
   /** The stream goes on at `nextOffset`: later frames are forgotten, one across it is cut. */
   truncate(nextOffset: number): void {
     while (this.length > 0 && this.firstOffset(this.length - 1) >= nextOffset) {
-      this.#cuts.delete(this.#positions.pop() as number);
-      this.#firstOffsets.pop();
+      this.#end -= 1;
+      this.#cuts?.delete(this.#positions[this.#end] as number);
     }
     if (this.length === 0) return;
     const last = this.length - 1;
-    this.#cuts.set(this.position(last), Math.min(nextOffset, this.cutAt(last)));
+    const end = Math.min(nextOffset, this.cutAt(last));
+    this.#cuts ??= new Map();
+    this.#cuts.set(this.position(last), end);
   }
 
   /** Index of the last frame whose first offset is at or below `offset`; -1 when every frame begins above it. */
   floor(offset: number): number {
     let low = this.#start;
-    let high = this.#positions.length;
+    let high = this.#end;
     while (low < high) {
       const middle = (low + high) >>> 1;
       if ((this.#firstOffsets[middle] as number) <= offset) low = middle + 1;
@@ -73,7 +84,7 @@ export class StreamIndex {
   /** Number of frames that begin before log position `end`. */
   countBefore(end: number): number {
     let low = this.#start;
-    let high = this.#positions.length;
+    let high = this.#end;
     while (low < high) {
       const middle = (low + high) >>> 1;
       if ((this.#positions[middle] as number) < end) low = middle + 1;
@@ -85,11 +96,25 @@ export class StreamIndex {
   /** Forgets the frames of all fillings up to `slotSequence`. */
   dropThrough(slotSequence: number): void {
     const end = (slotSequence + 1) * SLOT_SPAN;
-    for (const position of this.#cuts.keys()) if (position < end) this.#cuts.delete(position);
+    if (this.#cuts !== undefined) {
+      for (const position of this.#cuts.keys()) if (position < end) this.#cuts.delete(position);
+    }
     this.#start += this.countBefore(end);
-    if (this.#start < COMPACT_AT && this.#start < this.#positions.length) return;
-    this.#firstOffsets = this.#firstOffsets.slice(this.#start);
-    this.#positions = this.#positions.slice(this.#start);
+    const room = this.#positions.length;
+    if (room <= ROOM_KEPT || room <= 4 * this.length) return;
+    this.#firstOffsets = this.#firstOffsets.slice(this.#start, this.#end);
+    this.#positions = this.#positions.slice(this.#start, this.#end);
+    this.#end -= this.#start;
+    this.#start = 0;
+  }
+
+  /** In place: of many streams with few frames each, new arrays would be much of what the collector has to do. */
+  #moveToFront(): void {
+    for (let from = this.#start; from < this.#end; from += 1) {
+      this.#firstOffsets[from - this.#start] = this.#firstOffsets[from] as number;
+      this.#positions[from - this.#start] = this.#positions[from] as number;
+    }
+    this.#end -= this.#start;
     this.#start = 0;
   }
 }

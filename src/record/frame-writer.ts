@@ -40,7 +40,8 @@ export interface FrameFacts {
 export function finishFrame(memory: FrameMemory, at: number, end: number, facts: FrameFacts): number {
   const { view } = memory;
   const next = at + alignUp(end - at, FRAME_ALIGNMENT);
-  memory.bytes.fill(0, end, next);
+  // A call of `fill` takes longer than the few bytes, and many streams have a frame for each record.
+  for (let index = end; index < next; index += 1) memory.bytes[index] = 0;
   view.setUint32(at + FRAME_FIELD.frameBytes, next - at, true);
   view.setUint32(at + FRAME_FIELD.streamId, facts.streamId, true);
   writeUint64(view, at + FRAME_FIELD.firstOffset, facts.firstOffset);

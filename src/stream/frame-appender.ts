@@ -14,7 +14,7 @@ import {
   type FrameKind,
   recordBytes,
 } from '../record/frame-format.ts';
-import { FrameMemory, finishFrame, writeRecord, writeTextRecord } from '../record/frame-writer.ts';
+import { type FrameFacts, FrameMemory, finishFrame, writeRecord, writeTextRecord } from '../record/frame-writer.ts';
 import type { PackedValues } from '../record/packed-values.ts';
 import type { RecordValue } from '../record/record-input.ts';
 import { publisherExtensionBytes, writePublisherExtension } from '../record/tracking-format.ts';
@@ -52,6 +52,20 @@ const NO_RECORDS = {
   extensionBytes: 0,
 } as const;
 
+/** What the header of a frame of records says; one for all frames, since with many streams each record has its own. */
+class RecordFrameFacts implements FrameFacts {
+  streamId = 0;
+  firstOffset = 0;
+  timestamp = 0;
+  recordCount = 0;
+  offsetSpan = 0;
+  epoch = 0;
+  userBytes = 0;
+  readonly kind = FRAME_KIND.records;
+  readonly flags = 0;
+  extensionBytes = 0;
+}
+
 export class FrameAppender {
   /** Records written so far, and bytes of their keys and values; the open frame is counted when it ends. */
   records = 0;
@@ -59,6 +73,7 @@ export class FrameAppender {
   readonly #producer: RingProducer;
   readonly #memory: FrameMemory;
   readonly #memtable: Memtable;
+  readonly #facts = new RecordFrameFacts();
   /** The open frame; `NO_STREAM` when there is none. */
   #stream: WritableStreamState = NO_STREAM;
   #start = 0;
@@ -180,18 +195,16 @@ export class FrameAppender {
     if (reference !== undefined) {
       writePublisherExtension(bytes, view, this.#start + FRAME_HEADER_BYTES, reference, this.#publishingId);
     }
-    const next = finishFrame(this.#memory, this.#start, this.#end, {
-      streamId: this.#stream.streamId,
-      firstOffset: this.#firstOffset,
-      timestamp: this.#timestamp,
-      recordCount: this.#count,
-      offsetSpan: this.#count,
-      epoch: this.#stream.epoch,
-      userBytes: this.#userBytes,
-      kind: FRAME_KIND.records,
-      flags: 0,
-      extensionBytes: reference === undefined ? 0 : publisherExtensionBytes(reference.length),
-    });
+    const facts = this.#facts;
+    facts.streamId = this.#stream.streamId;
+    facts.firstOffset = this.#firstOffset;
+    facts.timestamp = this.#timestamp;
+    facts.recordCount = this.#count;
+    facts.offsetSpan = this.#count;
+    facts.epoch = this.#stream.epoch;
+    facts.userBytes = this.#userBytes;
+    facts.extensionBytes = reference === undefined ? 0 : publisherExtensionBytes(reference.length);
+    const next = finishFrame(this.#memory, this.#start, this.#end, facts);
     this.#producer.advance(next);
     this.records += this.#count;
     this.userBytes += this.#userBytes;

@@ -4,6 +4,7 @@ import { before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { RecordBatch } from '../../src/record/record-batch.ts';
+import { logPosition } from '../../src/ring/geometry.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { DIRECTORY, SMALL_RING, SteppedLane } from '../support/stepped-lane.ts';
 
@@ -189,6 +190,19 @@ describe('a memtable', () => {
     lane.seal();
     lane.memtable.dropThrough(0);
     assert.equal(lane.memtable.streamCount, 0);
+  });
+
+  it('keeps what a stream appends after a truncation took all it had, while older fillings are flushed', async () => {
+    const { memtable } = await SteppedLane.open(new SimulatedDisk({ directories: [DIRECTORY] }));
+    memtable.add(1, 0, logPosition(0, 4_096));
+    memtable.add(1, 1, logPosition(1, 4_096));
+    memtable.truncate(1, 0, 1, logPosition(1, 8_192));
+    memtable.dropThrough(0);
+    assert.equal(memtable.firstOffset(1), undefined);
+    memtable.add(1, 0, logPosition(1, 12_288));
+    memtable.add(1, 1, logPosition(2, 4_096));
+    memtable.dropThrough(1);
+    assert.equal(memtable.firstOffset(1), 1);
   });
 
   it('limits what segments may show until a truncation is flushed', async () => {

@@ -11,7 +11,7 @@ interface Frame {
 
 /** An index of `count` frames of three records each, `perSlot` in a filling. */
 function indexOf(count: number, perSlot: number): { index: StreamIndex; frames: Frame[] } {
-  const index = new StreamIndex();
+  const index = new StreamIndex(1);
   const frames = Array.from({ length: count }, (_, frame) => ({
     firstOffset: 3 * frame,
     position: logPosition(Math.floor(frame / perSlot), 4096 + 64 * (frame % perSlot)),
@@ -59,6 +59,50 @@ describe('the index of a stream', () => {
     index.add(30_000, logPosition(200, 4096));
     assert.equal(index.length, 1);
     assert.equal(index.floor(30_000), 0);
+  });
+
+  it('answers as an array of frames would, whatever is added, dropped and cut', () => {
+    const steps = fc.array(
+      fc.oneof(
+        fc.record({ add: fc.integer({ min: 1, max: 60 }) }),
+        fc.record({ drop: fc.nat(5) }),
+        fc.record({ keep: fc.double({ min: 0, max: 1, noNaN: true }) }),
+      ),
+      { maxLength: 40 },
+    );
+    fc.assert(
+      fc.property(steps, (chosen) => {
+        const index = new StreamIndex(1);
+        let frames: Frame[] = [];
+        let [offset, placed, slot] = [0, 0, 0];
+        for (const step of chosen) {
+          if ('add' in step) {
+            for (let count = 0; count < step.add; count += 1) {
+              slot = Math.floor(placed / 40);
+              frames.push({ firstOffset: offset, position: logPosition(slot, 4_096 * (1 + (placed % 40))) });
+              index.add(frames.at(-1)!.firstOffset, frames.at(-1)!.position);
+              placed += 1;
+              offset += 3;
+            }
+          } else if ('drop' in step) {
+            index.dropThrough(slot - step.drop);
+            frames = frames.filter(({ position }) => position >= logPosition(slot - step.drop + 1, 0));
+          } else if (frames.length > 0) {
+            const first = frames[0]!.firstOffset;
+            offset = first + Math.floor(step.keep * (offset - first));
+            index.truncate(offset);
+            frames = frames.filter(({ firstOffset }) => firstOffset < offset);
+          }
+          assert.equal(index.length, frames.length);
+          for (const [at, { firstOffset, position }] of frames.entries()) {
+            assert.deepEqual([index.firstOffset(at), index.position(at)], [firstOffset, position]);
+            assert.equal(index.floor(firstOffset), at);
+            assert.equal(index.countBefore(position), at);
+          }
+        }
+      }),
+      { numRuns: 150 },
+    );
   });
 
   it('takes frames in the order of the log only', () => {

@@ -48,8 +48,10 @@ export class ByteWriter {
     this.#ensure(VARINT_BYTES_MAX);
     let rest = value;
     while (rest >= TWO_POW_31) {
-      this.#bytes[this.#position++] = (rest % 128) | 0x80;
-      rest = Math.floor(rest / 128);
+      // Not the remainder, which of numbers beyond 32 bits is a call: these are most of a run's row.
+      const above = Math.floor(rest / 128);
+      this.#bytes[this.#position++] = (rest - above * 128) | 0x80;
+      rest = above;
     }
     while (rest > 0x7f) {
       this.#bytes[this.#position++] = (rest & 0x7f) | 0x80;
@@ -64,7 +66,7 @@ export class ByteWriter {
     const magnitude = Math.abs(value);
     const sign = value < 0 ? 0x40 : 0;
     const rest = Math.floor(magnitude / 64);
-    this.byte((magnitude % 64) | sign | (rest > 0 ? 0x80 : 0));
+    this.byte((magnitude - rest * 64) | sign | (rest > 0 ? 0x80 : 0));
     if (rest > 0) this.unsigned(rest);
   }
 

@@ -58,8 +58,9 @@ function passes(object: ObjectRow, filter: ObjectFilter): boolean {
 export function runsOfObject(state: State, object: ObjectRow | undefined): FoundRun[] {
   const found: FoundRun[] = [];
   if (object === undefined) return found;
+  const key = keyOf(object);
   for (let row = object.firstRun; row !== NO_ROW; row = state.runs.get(row, RUN.nextInObject)) {
-    found.push(foundRun(state, row));
+    found.push(foundRun(state, row, key));
   }
   return found.sort((left, right) => left.byteOffset - right.byteOffset);
 }

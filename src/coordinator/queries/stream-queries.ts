@@ -13,12 +13,13 @@ export function describeStream({ streamId, name, config }: StreamRow): StreamDes
   return { streamId, name, config };
 }
 
-export function foundRun(state: State, row: number): FoundRun {
+/** `key`: that of the run's object, where it is known. */
+export function foundRun(state: State, row: number, key?: string): FoundRun {
   const { runs } = state;
   return {
     ...keptRunOf(runs, row),
     endOffset: runs.get(row, RUN.endOffset),
-    objectKey: keyOf(state.object(runs.get(row, RUN.objectNumber))),
+    objectKey: key ?? keyOf(state.object(runs.get(row, RUN.objectNumber))),
   };
 }
 
