@@ -72,7 +72,7 @@ async function checkPackage() {
   checkFigures();
 
   write('readme.mjs', program);
-  const output = execFileSync(process.execPath, ['readme.mjs'], { cwd: project, encoding: 'utf8', timeout: 60_000 });
+  const output = execFileSync(process.execPath, ['readme.mjs'], { cwd: project, encoding: 'utf8', timeout: 300_000 });
   if (output !== PROGRAM_OUTPUT) throw new Error(`the program of the README printed ${JSON.stringify(output)}`);
   await step('command line', runNode([join('node_modules', '.bin', manifest.name), '--help'], { cwd: project }));
 

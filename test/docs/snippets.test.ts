@@ -14,7 +14,7 @@ import { open } from '../../src/index.ts';
 import { temporaryDirectory, type TemporaryDirectory } from '../support/temporary-directory.ts';
 import { type Page, pageAt, programOf, ROOT, runnablePages, scriptOf, storesIn } from './snippets.ts';
 
-const RUN_MS_MAX = 120_000;
+const RUN_MS_MAX = 300_000;
 /** Pages that are about other machines: all of their snippets are fragments. */
 const FRAGMENT_PAGES = ['docs/diskless.md', 'docs/postgres.md'];
 /** Runs each program in the directory given with it. What they print is for readers. */
