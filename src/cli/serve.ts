@@ -6,7 +6,7 @@ import { PORT_DEFAULT } from '../server/options.ts';
 import { serve } from '../server/server.ts';
 import { open } from './engine.ts';
 import type { Store } from '../store/store.ts';
-import { parseDirectory, parsePort, parsePositive } from './arguments.ts';
+import { parseDirectory, parseLimit, parsePort, parsePositive } from './arguments.ts';
 import { asUsage } from './failure.ts';
 import { examples } from './help.ts';
 import { interruptible } from './interruption.ts';
@@ -19,6 +19,7 @@ interface ServeCommandOptions {
   readonly token?: string;
   readonly allowHost?: readonly string[];
   readonly maxBody?: number;
+  readonly maxFollowers?: number;
   readonly readOnly?: true;
   readonly objects?: string;
   readonly json?: true;
@@ -40,6 +41,7 @@ export function serveCommand(): Command {
     .option('--token <token>', `what requests have to carry; rather set ${TOKEN_VARIABLE}, which others cannot see`)
     .option('--allow-host <name...>', 'host names that requests may name, such as that of a proxy')
     .option('--max-body <bytes>', 'the largest body of a request', parsePositive)
+    .option('--max-followers <n>', 'requests that follow a stream at once (default: 256)', parseLimit)
     .option('--read-only', 'serve beside the process that has the store open: what is in segments')
     .addOption(objectsOption())
     .option('--json', 'print the address as a JSON object')
@@ -84,7 +86,8 @@ async function openFor(dir: string, readOnly: boolean, objects: string | undefin
   }
 }
 
-function serveOptionsOf({ port, host, token, allowHost, maxBody, json }: ServeCommandOptions): ServeOptions {
+function serveOptionsOf(options: ServeCommandOptions): ServeOptions {
+  const { port, host, token, allowHost, maxBody, maxFollowers, json } = options;
   const secret = token ?? process.env[TOKEN_VARIABLE];
   return {
     port,
@@ -92,6 +95,7 @@ function serveOptionsOf({ port, host, token, allowHost, maxBody, json }: ServeCo
     ...(secret === undefined || secret === '' ? {} : { token: secret }),
     ...(allowHost === undefined ? {} : { allowedHosts: allowHost }),
     ...(maxBody === undefined ? {} : { maxBodyBytes: maxBody }),
+    ...(maxFollowers === undefined ? {} : { maxFollowers }),
     onError: (error) => {
       note(
         `a request failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,

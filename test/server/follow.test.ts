@@ -1,12 +1,24 @@
 /** Followers over HTTP: server-sent events that go on where the client was, and end when it leaves. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import type { ClientRequest, IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { suite, test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { until } from '../support/child-processes.ts';
 import { numbered } from '../support/test-store.ts';
 import { responseOf, served, type ServedStore } from './server-fixture.ts';
 
 const FOLLOW = '/v1/streams/orders/follow';
+
+/** What is reachable, in bytes. */
+function memoryInUse(): number {
+  setFlagsFromString('--expose-gc');
+  (runInNewContext('gc') as () => void)();
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
 
 /** A client that reads event by event. */
 class Follower {
@@ -98,6 +110,44 @@ suite('followers', () => {
     let last = await follower.next();
     while (last === ': heartbeat') last = await follower.next();
     assert.match(last ?? '', /^event: problem\ndata: .*"ERR_MILLRACE_STREAM_NOT_FOUND"/);
+  });
+
+  test('may be hundreds that wait: each takes little memory, gets the next record, and leaves nothing behind', async (t) => {
+    const count = 300;
+    const client = await served(t, { maxFollowers: count });
+    const orders = await client.store.stream('orders');
+    const { hostname, port, host } = new URL(client.server.url);
+    const follow = `GET ${FOLLOW} HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+    const sockets: Socket[] = [];
+    t.after(() => {
+      for (const socket of sockets) socket.destroy();
+    });
+    const text = async (socket: Socket, wanted: string): Promise<void> => {
+      for (let seen = ''; !seen.includes(wanted);) {
+        const [piece] = (await once(socket, 'data')) as [Buffer];
+        seen += piece.toString();
+      }
+    };
+    const before = memoryInUse();
+    for (let begun = 0; begun < count; begun += 100) {
+      const next = Array.from({ length: 100 }, () => connect(Number(port), hostname));
+      sockets.push(...next);
+      await Promise.all(
+        next.map((socket) => {
+          socket.write(follow);
+          return text(socket, 'retry: 2000\n\n');
+        }),
+      );
+    }
+    // Of both ends of the connection, which are in one process here.
+    const each = (memoryInUse() - before) / count;
+    assert.ok(each < 64 * 1024, `${each} bytes for each follower`);
+    assert.equal((await client.get(FOLLOW)).code, 'ERR_MILLRACE_TOO_MANY_REQUESTS');
+    const received = Promise.all(sockets.map((socket) => text(socket, 'a sack of flour')));
+    await orders.append('a sack of flour');
+    await received;
+    for (const socket of sockets) socket.destroy();
+    await until('all to be gone', async () => (await client.get('/metrics')).text.includes('http_followers 0\n'));
   });
 
   test('are so many at most, and one that leaves makes room', async (t) => {
