@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
 import { open } from '../src/index.ts';
 import { serve } from '../src/server.ts';
-import { parseCount, workingDirectory } from './options.ts';
+import { makeDirectory, parseCount, workingDirectory } from './options.ts';
 
 const HELP = `usage: npm run bench:http -- [options]
 
@@ -67,7 +67,7 @@ else if (!hasWrk()) process.stdout.write('nothing is measured: wrk is not instal
 else await measure(parseCount('seconds', values.seconds), parseCount('connections', values.connections));
 
 async function measure(seconds: number, connections: number): Promise<void> {
-  const dir = mkdtempSync(join(workingDirectory(values.dir), 'http-'));
+  const dir = mkdtempSync(join(makeDirectory(workingDirectory(values.dir)), 'http-'));
   const store = await open(join(dir, 'store'));
   const server = await serve(store, { port: 0 });
   try {

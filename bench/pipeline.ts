@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util';
 import { SeededRandom } from '../src/base/random.ts';
 import { open, type Stream, type StreamRecord } from '../src/index.ts';
 import { MIB } from '../src/limits/limits.ts';
-import { parseSize, workingDirectory } from './options.ts';
+import { makeDirectory, parseSize, workingDirectory } from './options.ts';
 
 const HELP = `usage: npm run bench:pipeline -- [options]
 
@@ -32,7 +32,7 @@ const { values } = parseArgs({
   options: { size: { type: 'string' }, dir: { type: 'string' }, help: { type: 'boolean', default: false } },
 });
 if (values.help) process.stdout.write(HELP);
-else await measure(parseSize('size', values.size, SIZE_DEFAULT), workingDirectory(values.dir));
+else await measure(parseSize('size', values.size, SIZE_DEFAULT), makeDirectory(workingDirectory(values.dir)));
 
 async function measure(size: number, parent: string): Promise<void> {
   const dir = mkdtempSync(join(parent, 'pipeline-'));
