@@ -87,6 +87,8 @@ export async function objectsAt(text: string): Promise<ObjectStoreComponent | st
     if (name !== 'endpoint' && name !== 'region') throw usageError(`--objects knows endpoint and region, not ${name}`);
     options[name] = value;
   }
+  // What the SDK thinks of the version of Node, once in each thread, is no error: those are one line.
+  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
   const { describeS3Store } = await loaded('@aws-sdk/client-s3', () => import('../object/s3/s3-object-store.ts'));
   return asUsage(() => describeS3Store(options as { bucket: string }));
 }

@@ -17,7 +17,7 @@ export function recordRow(record, view, path) {
     {},
     element('th', { scope: 'row', class: 'number' }, String(offset)),
     element('td', { class: 'time' }, time(timestamp)),
-    element('td', { class: 'bytes' }, ...contentNodes(key, view, 'none')),
+    element('td', { class: 'bytes' }, ...contentNodes(key, view, 'no key')),
     element('td', { class: 'bytes' }, ...contentNodes(value, view, 'tombstone'), ...rest(record, valueBytes, path)),
   );
 }

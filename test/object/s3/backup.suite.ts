@@ -62,7 +62,7 @@ export function s3BackupSuite(server: () => S3Server): void {
       const prints = async (form: RegExp, ...args: string[]): Promise<void> => {
         const { code, stdout, stderr } = await runCli(args);
         assert.match(stdout, form, stderr);
-        assert.equal(code, 0, stderr);
+        assert.deepEqual([code, stderr], [0, '']);
       };
       await prints(/^backup 1: 40 records/, 'backup', folder.dir, url);
       await prints(/^backup {2}made/, 'backups', url);
