@@ -8,8 +8,8 @@ export const COMPACTION_BUGS: readonly PlantedBug[] = [
   {
     name: 'live run left out by a merge',
     file: REWRITER,
-    source: `for (const parent of run.parents) await`,
-    replacement: `for (const parent of run.parents.slice(-2)) await`,
+    source: `for (const parent of run.parents) {`,
+    replacement: `for (const parent of run.parents.slice(-2)) {`,
     breaks: 'a merge keeps every record that can be read',
     caughtBy: test('compaction/rewrite', 'makes one object of many, in which readers see the same records'),
   },
