@@ -111,7 +111,7 @@ suite('millrace serve', () => {
   test('refuses to be reached by others without a token', async () => {
     const fixture = await storeWith({});
     const { code, stderr } = await runCli(['serve', fixture.store, '--port', '0', '--host', '0.0.0.0']);
-    assert.equal(code, 1);
+    assert.equal(code, 2);
     assert.match(stderr, /ERR_MILLRACE_INVALID_ARGUMENT: .*token/);
     fixture.remove();
   });
