@@ -3,7 +3,7 @@
  * disk implements the same contract and decides what a power loss keeps.
  *
  * Blocking calls (`...Sync`) belong to worker threads and to `open`; the thread of the application uses the
- * asynchronous ones. Paths are absolute.
+ * asynchronous ones, except for short reads that the page cache is likely to answer. Paths are absolute.
  */
 
 /** An open file. A handle is used by one owner at a time. */

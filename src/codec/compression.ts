@@ -47,6 +47,12 @@ export function compress(codec: Codec, bytes: Uint8Array): Uint8Array {
  * is allocated.
  */
 export function decompress(codec: Codec, bytes: Uint8Array, rawBytes: number, target?: Uint8Array): Uint8Array {
+  const output = decompressForNow(codec, bytes, rawBytes);
+  return output === bytes ? bytes : copyOut(output, target);
+}
+
+/** The same without a copy of the result: it is a view that the next call of this module may overwrite. */
+export function decompressForNow(codec: Codec, bytes: Uint8Array, rawBytes: number): Uint8Array {
   if (!Number.isInteger(rawBytes) || rawBytes < 0 || rawBytes > CHUNK_RAW_BYTES_MAX) {
     throw corrupt(codec, bytes, rawBytes, `no chunk is larger than ${CHUNK_RAW_BYTES_MAX} bytes`);
   }
@@ -65,7 +71,7 @@ export function decompress(codec: Codec, bytes: Uint8Array, rawBytes: number, ta
     cause = error;
   }
   if (output === undefined) throw corrupt(codec, bytes, rawBytes, 'the LZ4 block is malformed', cause);
-  return copyOut(output, target);
+  return output;
 }
 
 /** New memory is not taken from Node's pool, all of which would stay alive with every chunk that a reader keeps. */

@@ -2,16 +2,19 @@
  * Objects as files below a root directory. A slash in a key is a folder; a file whose name ends in `.tmp` is an object
  * in the making, or what a crash left of one.
  *
- * Reads are asynchronous, for they run on the application's thread; writers block, for they run in pool workers.
+ * Reads are asynchronous, for they run on the application's thread, unless memory is likely to answer a short one;
+ * writers block, for they run in pool workers.
  */
 import { throwIfAborted } from '../errors/aborted.ts';
 import { dirname, join, resolve } from 'node:path';
 import { PAGE_BYTES } from '../base/bytes.ts';
-import type { FileStat, FileSystem } from '../base/file-system.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { FileHandle, FileStat, FileSystem } from '../base/file-system.ts';
 import { isSystemError, NodeFileSystem } from '../base/node-file-system.ts';
 import { type Random, systemRandom } from '../base/random.ts';
 import { TEMPORARY_SUFFIX } from '../base/whole-file.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
+import { BlockingReads } from './blocking-reads.ts';
 import { DirectoryWriter } from './directory-writer.ts';
 import { FolderTree } from './folder-tree.ts';
 import { KIB } from '../limits/limits.ts';
@@ -35,6 +38,8 @@ export interface DirectoryObjectStoreOptions {
   readonly fileSystem?: FileSystem;
   /** For names of objects in the making. Default the system's. */
   readonly random?: Random;
+  /** Tells how long reads take. Default the system's. */
+  readonly clock?: Clock;
   /** Files kept open for reading. Default 64. */
   readonly maxOpenFiles?: number;
   /** Bypass the page cache in writes and large reads, where the file system offers it. Default true. */
@@ -54,6 +59,8 @@ export class DirectoryObjectStore implements ObjectStore {
   readonly #direct: boolean;
   #directReads: boolean;
   readonly #random: Random;
+  readonly #clock: Clock;
+  readonly #blocking = new BlockingReads();
 
   constructor(options: DirectoryObjectStoreOptions) {
     this.#fileSystem = options.fileSystem ?? new NodeFileSystem();
@@ -63,6 +70,7 @@ export class DirectoryObjectStore implements ObjectStore {
     this.#direct = options.direct ?? true;
     this.#directReads = this.#direct;
     this.#random = options.random ?? systemRandom;
+    this.#clock = options.clock ?? systemClock;
   }
 
   async create(key: string): Promise<ObjectWriter> {
@@ -83,12 +91,14 @@ export class DirectoryObjectStore implements ObjectStore {
     checkRange(position, length);
     throwIfAborted(signal);
     try {
-      const path = this.#folders.locate(key);
+      let path = this.#folders.pathOf(key);
+      // A file that is open was found by a path without links; to look again costs as much as a short read.
+      if (!this.#handles.has(path)) path = this.#folders.locate(key);
       if (into !== undefined && this.#isDirect(into, position, length)) {
         const bytes = await this.#readDirect(path, key, position, into, signal);
         if (bytes !== undefined) return bytes;
       }
-      return await this.#handles.use(path, (object) => readExactly(object, key, position, length, signal, into));
+      return await this.#handles.use(path, (object) => this.#readExactly(object, key, position, length, signal, into));
     } catch (error) {
       if (isSystemError(error, 'ENOENT', 'ENOTDIR')) throw objectNotFound(key, this.#folders.root, error);
       throw readFailed(key, this.#folders.root, error);
@@ -160,13 +170,45 @@ export class DirectoryObjectStore implements ObjectStore {
   ): Promise<Uint8Array | undefined> {
     try {
       return await this.#directHandles.use(path, (object) =>
-        readExactly(object, key, position, into.length, signal, into),
+        this.#readExactly(object, key, position, into.length, signal, into),
       );
     } catch (error) {
       if (!isSystemError(error, 'EINVAL')) throw error;
       this.#directReads = false;
       return undefined;
     }
+  }
+
+  async #readExactly(
+    object: OpenObject,
+    key: string,
+    position: number,
+    length: number,
+    signal: AbortSignal | undefined,
+    into: Uint8Array | undefined,
+  ): Promise<Uint8Array> {
+    // The range comes from a footer or a manifest: nothing is allocated before it is known to exist.
+    if (position + length > object.bytes) throw objectEndsEarly(key, position, length, object.bytes);
+    // Not from the shared pool: callers may transfer the memory to another thread.
+    const target = into?.length === length ? into : Buffer.allocUnsafeSlow(length);
+    let filled = 0;
+    while (filled < length) {
+      const reading = this.#readSome(object.handle, target, filled, position + filled);
+      const count = typeof reading === 'number' ? reading : await reading;
+      throwIfAborted(signal);
+      if (count === 0) throw objectEndsEarly(key, position, length, position + filled);
+      filled += count;
+    }
+    return target;
+  }
+
+  #readSome(handle: FileHandle, target: Uint8Array, filled: number, position: number): number | Promise<number> {
+    const length = target.length - filled;
+    if (!this.#blocking.takes(length)) return handle.read(target, filled, length, position);
+    const begun = this.#clock.monotonic();
+    const count = handle.readSync(target, filled, length, position);
+    this.#blocking.took(this.#clock.monotonic() - begun);
+    return count;
   }
 
   #prepare(key: string): string {
@@ -228,31 +270,9 @@ export class DirectoryObjectStore implements ObjectStore {
   }
 }
 
-async function readExactly(
-  object: OpenObject,
-  key: string,
-  position: number,
-  length: number,
-  signal: AbortSignal | undefined,
-  into: Uint8Array | undefined,
-): Promise<Uint8Array> {
-  // The range comes from a footer or a manifest: nothing is allocated before it is known to exist.
-  if (position + length > object.bytes) throw objectEndsEarly(key, position, length, object.bytes);
-  // Not from the shared pool: callers may transfer the memory to another thread.
-  const target = into?.length === length ? into : Buffer.allocUnsafeSlow(length);
-  let filled = 0;
-  while (filled < length) {
-    const count = await object.handle.read(target, filled, length - filled, position + filled);
-    throwIfAborted(signal);
-    if (count === 0) throw objectEndsEarly(key, position, length, position + filled);
-    filled += count;
-  }
-  return target;
-}
-
 /** What a worker thread needs to build the same store. */
 export function describeDirectoryStore(
-  options: Omit<DirectoryObjectStoreOptions, 'fileSystem' | 'random'>,
+  options: Omit<DirectoryObjectStoreOptions, 'fileSystem' | 'random' | 'clock'>,
 ): ObjectStoreDescriptor {
   return { module: DIRECTORY_MODULE, options: { ...options } };
 }

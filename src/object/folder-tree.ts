@@ -21,6 +21,12 @@ export class FolderTree {
     this.root = root;
   }
 
+  /** The path of a key, without a look at the folders on the way: only to find what was opened by it. */
+  pathOf(key: string): string {
+    checkObjectKey(key);
+    return join(this.root, key);
+  }
+
   /** The path of a key, after a check that every folder on the way is a directory or absent. */
   locate(key: string): string {
     checkObjectKey(key);

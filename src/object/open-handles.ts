@@ -45,6 +45,11 @@ export class OpenHandles {
     return this.#entries.size;
   }
 
+  /** Whether the file is held open, or about to be. */
+  has(path: string): boolean {
+    return this.#entries.has(path);
+  }
+
   /** Runs `read` with the file open. Rejects with the system's error when it cannot be opened. */
   async use<T>(path: string, read: (object: OpenObject) => Promise<T>): Promise<T> {
     if (this.#closed) throw new MillraceError('ERR_MILLRACE_CLOSED', 'the object store was closed');

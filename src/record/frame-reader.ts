@@ -73,15 +73,15 @@ export function frameProblem(header: FrameHeader, at: number, end: number): stri
 }
 
 /**
- * Visits the frames in [`from`, `to`). `corrupt` turns the first problem into the error to throw: the caller knows
- * the file and the place.
+ * Visits the frames in [`from`, `to`), until `visit` answers `false`. `corrupt` turns the first problem into the error
+ * to throw: the caller knows the file and the place.
  */
 export function walkFrames(
   view: DataView,
   from: number,
   to: number,
   corrupt: (problem: string, at: number) => MillraceError,
-  visit: (header: FrameHeader, at: number) => void,
+  visit: (header: FrameHeader, at: number) => unknown,
 ): void {
   let at = from;
   while (at < to) {
@@ -89,7 +89,7 @@ export function walkFrames(
     const header = readFrameHeader(view, at);
     const problem = frameProblem(header, at, to);
     if (problem !== undefined) throw corrupt(problem, at);
-    visit(header, at);
+    if (visit(header, at) === false) return;
     at += header.frameBytes;
   }
 }

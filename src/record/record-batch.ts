@@ -167,11 +167,13 @@ class RecordDecoder {
   count = 0;
   nextOffset: number;
   readonly #origin: BatchOrigin;
+  readonly #corrupt: (problem: string, at: number) => MillraceError;
   readonly #from: number;
   readonly #to: number;
 
   constructor(bytes: Uint8Array, origin: BatchOrigin, from: number, to: number, memory: BatchMemory | undefined) {
     this.#origin = origin;
+    this.#corrupt = segmentFramesCorrupt(origin);
     this.#from = from;
     this.#to = to;
     this.nextOffset = from;
@@ -234,11 +236,12 @@ class RecordDecoder {
     fields.headerBytes[count] = headerBytes;
     this.count = count + 1;
   }
+}
 
-  readonly #corrupt = (problem: string, at: number): MillraceError => {
-    const { name } = this.#origin;
-    return new MillraceError('ERR_MILLRACE_SEGMENT_CORRUPT', `${name}: ${problem} at byte ${at} of its frames`, {
+/** Errors about frames, for `walkFrames` and `walkRecords`. */
+export function segmentFramesCorrupt({ name }: BatchOrigin): (problem: string, at: number) => MillraceError {
+  return (problem, at) =>
+    new MillraceError('ERR_MILLRACE_SEGMENT_CORRUPT', `${name}: ${problem} at byte ${at} of its frames`, {
       details: { file: name, position: at },
     });
-  };
 }

@@ -27,15 +27,15 @@ export function contentBytes({ keyBytes, valueBytes }: RecordPlace): number {
 }
 
 /**
- * Visits the records of the frame at `at`, whose header has passed `frameProblem`. `corrupt` makes the error for a
- * record that does not fit.
+ * Visits the records of the frame at `at`, whose header has passed `frameProblem`, until `visit` answers `false`.
+ * `corrupt` makes the error for a record that does not fit.
  */
 export function walkRecords(
   view: DataView,
   at: number,
   header: FrameHeader,
   corrupt: (problem: string, at: number) => MillraceError,
-  visit: (record: RecordPlace) => void,
+  visit: (record: RecordPlace) => unknown,
 ): void {
   const sparse = (header.flags & FRAME_FLAG.sparse) !== 0;
   const headerBytes = recordHeaderBytes(header);
@@ -57,7 +57,7 @@ export function walkRecords(
     place.timestamp = header.timestamp + view.getInt32(position + 8, true);
     const recordEnd = place.contentAt + contentBytes(place);
     if (recordEnd > end) throw corrupt(`a record of ${contentBytes(place)} bytes outside its frame`, position);
-    visit(place);
+    if (visit(place) === false) return;
     position += paddedRecord(recordEnd - position);
   }
 }

@@ -1,7 +1,7 @@
 /** Reads one chunk that lies in memory. Nothing is believed before its lengths and its checksum were checked. */
 import { viewOf } from '../base/bytes.ts';
 import { xxh64 } from '../codec/checksum.ts';
-import { type Codec, decompress } from '../codec/compression.ts';
+import { type Codec, decompress, decompressForNow } from '../codec/compression.ts';
 import {
   CHUNK_CHECKED_FROM,
   CHUNK_FIELD,
@@ -91,10 +91,19 @@ export function readStoredChunk(bytes: Uint8Array, at: number, place: ChunkPlace
  * where that is given and large enough, else in new memory. A caller that keeps no body reuses a target.
  */
 export function chunkBody(chunk: StoredChunk, target?: Uint8Array): Uint8Array {
+  return restored(chunk, (codec, stored, rawBytes) => decompress(codec, stored, rawBytes, target));
+}
+
+/** The same for who is done with the body before another chunk is decoded, in whatever part of the thread: a view. */
+export function chunkBodyForNow(chunk: StoredChunk): Uint8Array {
+  return restored(chunk, decompressForNow);
+}
+
+function restored(chunk: StoredChunk, decode: typeof decompressForNow): Uint8Array {
   const { codec, storedBytes, rawBytes } = chunk.header;
   const stored = chunk.bytes.subarray(CHUNK_HEADER_BYTES, CHUNK_HEADER_BYTES + storedBytes);
   try {
-    return decompress(codec as Codec, stored, rawBytes, target);
+    return decode(codec as Codec, stored, rawBytes);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw segmentCorrupt(chunk.objectKey, chunk.position, `its body is not what the header says: ${why}`, error);

@@ -2,6 +2,8 @@
  * Opens a segment through its footer: one ranged read for most, a second one where the footer is larger. What is kept
  * in memory is the footer. A reader of one run that knows its coordinate needs none of this: see `chunk-stream.ts`.
  */
+import type { SpareMemory } from '../base/spare-memory.ts';
+import { KIB } from '../limits/limits.ts';
 import { type StoredChunk, readStoredChunk } from './chunk-reader.ts';
 import { streamChunks } from './chunk-stream.ts';
 import { segmentCorrupt } from './errors.ts';
@@ -9,6 +11,9 @@ import { checkSegmentSize, parseFooter, parseTail } from './footer-parser.ts';
 import type { SegmentFooter } from './footer.ts';
 import { type ExpectedSegment, type FooterRun, TAIL_BYTES, TAIL_READ_BYTES } from './format.ts';
 import { readRange, type SegmentSource } from './source.ts';
+
+/** Memory of a chunk that is used again has at least so much, for the next chunk may be a little larger. */
+const CHUNK_MEMORY_BYTES_MIN: number = 128 * KIB;
 
 /** Which of a run's chunks to stream. */
 export interface RunRange {
@@ -58,10 +63,14 @@ export class SegmentReader {
     return new SegmentReader(source, objectKey, footer);
   }
 
-  /** Reads one chunk, by its index in the segment, and holds it against the chunk index. */
-  async chunk(index: number, base = 0): Promise<StoredChunk> {
+  /**
+   * Reads one chunk, by its index in the segment, and holds it against the chunk index. It lies in memory of `memory`
+   * where that is given, for the caller to give back.
+   */
+  async chunk(index: number, base = 0, memory?: SpareMemory): Promise<StoredChunk> {
     const { position, bytes } = this.footer.chunk(index);
-    const stored = await readRange(this.#source, this.objectKey, position, bytes);
+    const into = memory?.buffer(bytes, Math.max(bytes, CHUNK_MEMORY_BYTES_MIN));
+    const stored = await readRange(this.#source, this.objectKey, position, bytes, into);
     const chunk = readStoredChunk(stored, 0, { objectKey: this.objectKey, position, base });
     this.#checkIndexed(chunk, index);
     return chunk;

@@ -17,7 +17,7 @@ export interface OpenedObjects {
 
 /** A directory is cached by the system; a remote store behind blocks of our own, up to `cacheBytes`. */
 export async function openObjects(
-  { fileSystem, random }: StoreEnvironment,
+  { fileSystem, random, clock }: StoreEnvironment,
   settings: Settings,
   paths: StorePaths | undefined,
 ): Promise<OpenedObjects> {
@@ -28,7 +28,7 @@ export async function openObjects(
     return { objects, cache: objects.counters, descriptor: component.descriptor };
   }
   assert(paths !== undefined, 'a store without a directory says where its objects are');
-  const directory = new DirectoryObjectStore({ root: paths.objects, fileSystem, random });
+  const directory = new DirectoryObjectStore({ root: paths.objects, fileSystem, random, clock });
   // What a crash left of objects in the making; only a lone writer may judge that.
   if (!settings.readOnly && settings.coordinator === undefined) await directory.removeUnfinished(Infinity);
   const descriptor = describeDirectoryStore({ root: paths.objects });

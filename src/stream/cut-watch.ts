@@ -37,7 +37,7 @@ export class CutWatch {
     if (next === undefined || next.epoch <= last.epoch) return false;
     const [run] = (await this.#coordinator.findRuns(this.#streamId, last.offset, ONE_RUN)).runs;
     if (run === undefined) return true;
-    const record = (await this.#segments.find(run, last.offset))?.find(last.offset);
+    const record = await this.#segments.find(run, last.offset);
     return record !== undefined && record.epoch !== last.epoch;
   }
 }

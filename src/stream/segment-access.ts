@@ -1,23 +1,27 @@
 /**
  * Records out of segments. A scan streams a run from its coordinate and keeps nothing; a point read goes through the
- * footer, and the footers and chunks it touched stay in a cache bounded by bytes.
+ * footer, and the footers and chunks that it comes back to stay in caches.
  */
-import { assert } from '../base/assert.ts';
 import { SpareMemory } from '../base/spare-memory.ts';
 import type { FoundRun } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
+import { MIB } from '../limits/limits.ts';
 import type { ObjectStore } from '../object/object-store.ts';
-import { RecordBatch } from '../record/record-batch.ts';
+import { type BatchOrigin, RecordBatch, type StreamRecord } from '../record/record-batch.ts';
+import { findRecord } from '../record/record-find.ts';
 import { BatchMemory } from '../record/record-index.ts';
-import { chunkBody, type StoredChunk } from '../segment/chunk-reader.ts';
+import { chunkBody, chunkBodyForNow, type StoredChunk } from '../segment/chunk-reader.ts';
 import { streamChunks } from '../segment/chunk-stream.ts';
 import { SegmentReader } from '../segment/reader.ts';
 import type { SegmentSource } from '../segment/source.ts';
+import { BatchCache } from './batch-cache.ts';
 
 /** A run up to this size is read whole rather than through its segment's footer. */
 const WHOLE_RUN_BYTES = 512 * 1024;
 /** Footers kept open. */
 const READERS_MAX = 64;
+/** Memory of a larger chunk is left to the collector: one large record must not take it for good. */
+const CHUNK_BYTES_RECYCLED_MAX: number = MIB;
 
 /** The chunks of a run from one of them on. */
 interface ScanStart {
@@ -26,30 +30,24 @@ interface ScanStart {
   readonly firstOffset: number;
 }
 
-interface CachedBatch {
-  readonly batch: RecordBatch;
-  readonly bytes: number;
-}
-
 export class SegmentAccess {
   readonly #objects: ObjectStore;
   readonly #storeId: Uint8Array;
-  readonly #cacheBytes: number;
   /** Of all scans. */
   readonly #readMemory = new SpareMemory();
+  /** Of point reads. */
+  readonly #chunkMemory = new SpareMemory();
   readonly #readers = new Map<string, Promise<SegmentReader>>();
-  /** Insertion order is use order. */
-  readonly #batches = new Map<string, CachedBatch>();
+  readonly #cache: BatchCache;
   /** Batches on their way: those who miss the same one wait together. */
   readonly #loading = new Map<string, Promise<RecordBatch>>();
-  #cachedBytes = 0;
   /** The last answer of `countBelow`: it stays the same until the log start moves. */
   #counted: { readonly name: string; readonly records: number } | undefined;
 
   constructor(objects: ObjectStore, storeId: Uint8Array, cacheBytes: number) {
     this.#objects = objects;
     this.#storeId = storeId;
-    this.#cacheBytes = cacheBytes;
+    this.#cache = new BatchCache(cacheBytes);
   }
 
   /**
@@ -69,30 +67,47 @@ export class SegmentAccess {
     }
   }
 
-  /** The batch that covers `offset`, through the cache; `undefined` when the run holds no record there. */
-  async find(run: FoundRun, offset: number): Promise<RecordBatch | undefined> {
+  /** The record at `offset`; `undefined` when the run holds none there. */
+  async find(run: FoundRun, offset: number): Promise<StreamRecord | undefined> {
     const reader = await this.#reader(run.objectKey);
     const entry = reader.footer.findRunAt(run.byteOffset);
     if (entry === undefined) throw missingRun(run);
     const index = reader.footer.chunkForOffset(entry, entry.relative ? offset - run.firstOffset : offset);
     if (index === undefined) return undefined;
     const name = `${run.objectKey}:${index}`;
-    const cached = this.#batches.get(name);
-    if (cached !== undefined) {
-      this.#batches.delete(name);
-      this.#batches.set(name, cached);
-      return cached.batch;
-    }
-    const loading = this.#loading.get(name) ?? this.#load(name, reader, index, run);
+    const cached = this.#cache.get(name) ?? this.#loading.get(name);
+    if (cached !== undefined) return (await cached).find(offset);
+    if (!this.#cache.wasAskedFor(name)) return this.#findAlone(name, reader, index, run, offset);
+    const loading = this.#load(name, reader, index, run);
     this.#loading.set(name, loading);
-    return loading;
+    return (await loading).find(offset);
+  }
+
+  /** Out of a chunk that is not kept: its memory is used again, and the one record is copied. */
+  async #findAlone(
+    name: string,
+    reader: SegmentReader,
+    index: number,
+    run: FoundRun,
+    offset: number,
+  ): Promise<StreamRecord | undefined> {
+    try {
+      const chunk = await reader.chunk(index, run.firstOffset, this.#chunkMemory);
+      this.#cache.passed(name, chunk.header.rawBytes);
+      const record = findRecord(chunkBodyForNow(chunk), originOf(chunk), offset);
+      if (chunk.bytes.length <= CHUNK_BYTES_RECYCLED_MAX) this.#chunkMemory.recycle(chunk.bytes);
+      return record;
+    } catch (error) {
+      this.#cache.failed(name);
+      throw error;
+    }
   }
 
   async #load(name: string, reader: SegmentReader, index: number, run: FoundRun): Promise<RecordBatch> {
     try {
       const chunk = await reader.chunk(index, run.firstOffset);
       const batch = batchOf(chunk, 0, run.endOffset);
-      this.#keep(name, batch, chunk.header.rawBytes);
+      this.#cache.keep(name, batch, chunk.header.rawBytes);
       return batch;
     } finally {
       this.#loading.delete(name);
@@ -177,30 +192,20 @@ export class SegmentAccess {
         details: { objectKey },
       });
     }
-    const source = {
+    const source: SegmentSource = {
       size,
-      read: (position: number, length: number) => this.#objects.read(objectKey, position, length),
+      read: (position, length, into) => this.#objects.read(objectKey, position, length, undefined, into),
     };
     return SegmentReader.open(source, { objectKey, storeId: this.#storeId });
-  }
-
-  #keep(name: string, batch: RecordBatch, bytes: number): void {
-    assert(!this.#batches.has(name), 'a batch is kept once');
-    if (bytes > this.#cacheBytes) return;
-    this.#batches.set(name, { batch, bytes });
-    this.#cachedBytes += bytes;
-    for (const [oldest, cached] of this.#batches) {
-      if (this.#cachedBytes <= this.#cacheBytes) break;
-      this.#batches.delete(oldest);
-      this.#cachedBytes -= cached.bytes;
-    }
   }
 }
 
 function batchOf(chunk: StoredChunk, from: number, to: number, memory?: BatchMemory): RecordBatch {
-  const { objectKey, position, header } = chunk;
-  const origin = { name: `${objectKey}@${position}`, baseOffset: header.frameBase };
-  return RecordBatch.decode(chunkBody(chunk, memory?.body(header.rawBytes)), origin, from, to, memory);
+  return RecordBatch.decode(chunkBody(chunk, memory?.body(chunk.header.rawBytes)), originOf(chunk), from, to, memory);
+}
+
+function originOf({ objectKey, position, header }: StoredChunk): BatchOrigin {
+  return { name: `${objectKey}@${position}`, baseOffset: header.frameBase };
 }
 
 function missingRun(run: FoundRun): MillraceError {

@@ -7,7 +7,8 @@ import { unlessAborted } from '../errors/aborted.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
 import type { PackedValues } from '../record/packed-values.ts';
-import { RecordBatch, type StreamRecord } from '../record/record-batch.ts';
+import type { RecordBatch, StreamRecord } from '../record/record-batch.ts';
+import { findRecord } from '../record/record-find.ts';
 import {
   type AppendOptions,
   checkAppendOptions,
@@ -199,19 +200,14 @@ export class Stream {
     if (inMemory !== undefined && offset >= inMemory) {
       const frames = unflushed.read(streamId, offset, 1);
       if (frames === undefined) return undefined;
-      return RecordBatch.decode(
-        frames,
-        { name: `the memtable of ${this.name}`, baseOffset: 0 },
-        offset,
-        offset + 1,
-      ).find(offset);
+      return findRecord(frames, { name: `the memtable of ${this.name}`, baseOffset: 0 }, offset);
     }
     const found = await coordinator.findRuns(streamId, offset, { maxRuns: 1, maxBytes: 1 });
     if (offset < found.firstOffset) return undefined;
     const [run] = found.runs;
     if (run === undefined) return this.#flushedMeanwhile(offset, found.nextOffset);
     if (offset >= Math.min(run.endOffset, unflushed.segmentLimit(streamId))) return undefined;
-    return (await segments.find(run, offset))?.find(offset);
+    return segments.find(run, offset);
   }
 
   /**

@@ -5,7 +5,9 @@ import { viewOf } from '../../src/base/bytes.ts';
 import { FRAME_ALIGNMENT, FRAME_HEADER_BYTES, FRAME_KIND, recordBytes } from '../../src/record/frame-format.ts';
 import { frameProblem, frameTimestamps, readFrameHeader } from '../../src/record/frame-reader.ts';
 import { finishFrame, FrameMemory, writeRecord, writeTextRecord } from '../../src/record/frame-writer.ts';
+import { isMillraceError } from '../../src/errors/millrace-error.ts';
 import { RecordBatch } from '../../src/record/record-batch.ts';
+import { findRecord } from '../../src/record/record-find.ts';
 import { valueRoom } from '../../src/record/record-input.ts';
 import { encodeFrame, type FrameRecord } from '../support/frames.ts';
 
@@ -49,6 +51,15 @@ function encodeAll(
   return { frames: Buffer.concat(encoded), expected, end: offset };
 }
 
+function attempt<T>(read: () => T): T | 'corrupt' {
+  try {
+    return read();
+  } catch (error) {
+    assert.ok(isMillraceError(error, 'ERR_MILLRACE_SEGMENT_CORRUPT'));
+    return 'corrupt';
+  }
+}
+
 describe('a batch of records', () => {
   it('holds what was written: keys, values, tombstones, timestamps, offsets with and without gaps', () => {
     fc.assert(
@@ -59,6 +70,40 @@ describe('a batch of records', () => {
         assert.equal(batch.length, expected.length);
         assert.equal(batch.nextOffset, end);
         assert.equal(batch.firstOffset, expected[0]!.offset);
+      }),
+    );
+  });
+
+  it('has the records that a search of the frames finds one by one, as copies', () => {
+    fc.assert(
+      fc.property(frames, fc.nat(1_000), (groups, base) => {
+        const { frames: encoded, expected, end } = encodeAll(groups, base);
+        const origin = { name: 'test', baseOffset: 7 };
+        const found: unknown[] = [];
+        for (let offset = base - 2; offset < end + 3; offset += 1) found.push(findRecord(encoded, origin, offset + 7));
+        encoded.fill(0);
+        const moved = expected.map((record) => ({ ...record, offset: record.offset + 7 }));
+        assert.deepEqual(
+          found.filter((record) => record !== undefined),
+          moved,
+        );
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('is refused or read alike by a search for one record, whatever byte of its frames is changed', () => {
+    fc.assert(
+      fc.property(frames, fc.nat(), fc.nat(255), (groups, place, value) => {
+        const { frames: encoded, expected } = encodeAll(groups, 0);
+        encoded[place % encoded.length] = value;
+        const whole = attempt(() => RecordBatch.decode(encoded, ORIGIN, 0, Infinity));
+        for (const { offset } of expected) {
+          const found = attempt(() => findRecord(encoded, ORIGIN, offset));
+          // What lies behind the record is not looked at.
+          if (whole === 'corrupt') assert.ok(found === 'corrupt' || found === undefined || found.offset === offset);
+          else assert.deepEqual(found, whole.find(offset));
+        }
       }),
     );
   });

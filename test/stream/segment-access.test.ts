@@ -9,16 +9,17 @@ before(loadChecksum);
 test('point reads that miss the same chunk at once read it once', async () => {
   const { segments, run, reads } = await storedRun(2);
   await segments.find(run, 1);
+  await segments.find(run, 0);
   const earlier = reads();
-  const [one, other] = await Promise.all([segments.find(run, 0), segments.find(run, 0)]);
+  const found = await Promise.all([0, 0, 0].map((offset) => segments.find(run, offset)));
   assert.equal(reads(), earlier + 1);
-  assert.equal(one, other);
-  assert.equal(one?.find(0)?.value?.toString(), 'a');
+  for (const record of found) assert.equal(record?.value?.toString(), 'a');
 });
 
 test('a chunk that many missed at once takes its own bytes of the cache, and no more', async () => {
   const { segments, run, reads } = await storedRun(2);
   await Promise.all([0, 0, 0].map((offset) => segments.find(run, offset)));
+  await segments.find(run, 1);
   await segments.find(run, 1);
   const earlier = reads();
   await segments.find(run, 0);
@@ -32,7 +33,7 @@ test('a chunk that could not be read is read again for the next one who asks', a
   for (let attempt = 0; attempt < 2; attempt += 1) {
     await assert.rejects(segments.find(lost, 0), { code: 'ERR_MILLRACE_OBJECT_NOT_FOUND' });
   }
-  assert.equal((await segments.find(run, 0))?.find(0)?.value?.toString(), 'a');
+  assert.equal((await segments.find(run, 0))?.value?.toString(), 'a');
 });
 
 test('a scan refuses chunks that are intact and of another run', async () => {
