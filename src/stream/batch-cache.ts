@@ -16,7 +16,7 @@ export class BatchCache {
   /** Insertion order is use order. */
   readonly #batches = new Map<string, CachedBatch>();
   #bytes = 0;
-  /** Bytes of chunks that were read and not kept, 0 while they are being read; for as long as the cache would hold them. */
+  /** Bytes of chunks that were read and not kept, for as long as the cache would hold them; 0 during the read. */
   readonly #passed = new Map<string, number>();
   #passedBytes = 0;
 
