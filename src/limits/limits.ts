@@ -31,8 +31,8 @@ export const BLOCK_BYTES_TARGET: number = MIB;
 /** The most the WAL worker writes in one call. */
 export const WRITE_BYTES_MAX: number = 8 * MIB;
 
-/** Uncompressed bytes of a chunk's frames; a single larger record makes a larger chunk. */
-export const CHUNK_RAW_BYTES_TARGET: number = 256 * KIB;
+/** Uncompressed bytes of a chunk's frames; a single larger record makes a larger chunk (docs/decisions/0013). */
+export const CHUNK_RAW_BYTES_TARGET: number = 64 * KIB;
 /** No chunk is larger, whatever its header claims: checked before anything is allocated. */
 export const CHUNK_RAW_BYTES_MAX: number = SLOT_BYTES_MAX;
 /** Tracking that rides on a records chunk, uncompressed. */

@@ -1,6 +1,6 @@
 /**
  * Which reads block. Bytes that the page cache holds are there in 2 to 4 us, while the way through the thread pool
- * takes 15 us and ten times the processor time (docs/decisions/0011). Nobody can tell beforehand whether they are
+ * takes 15 us and ten times the processor time (docs/decisions/0013). Nobody can tell beforehand whether they are
  * there, so a read that took long makes those after it go the long way, and each next try waits for more of them.
  */
 

@@ -60,6 +60,8 @@ export const TAIL_BYTES = 32;
 
 /** One read of this many bytes at the end opens most segments. */
 export const TAIL_READ_BYTES: number = 64 * 1024;
+/** Of a large segment that one read is a larger part: an index entry for every 16 KiB, as full chunks of JSON take. */
+export const TAIL_READ_DIVISOR = 384;
 
 /** As the latest timestamp of an index entry: no record so far. */
 export const NO_TIMESTAMP: number = Number.MIN_SAFE_INTEGER;

@@ -9,7 +9,7 @@ import { streamChunks } from './chunk-stream.ts';
 import { segmentCorrupt } from './errors.ts';
 import { checkSegmentSize, parseFooter, parseTail } from './footer-parser.ts';
 import type { SegmentFooter } from './footer.ts';
-import { type ExpectedSegment, type FooterRun, TAIL_BYTES, TAIL_READ_BYTES } from './format.ts';
+import { type ExpectedSegment, type FooterRun, TAIL_BYTES, TAIL_READ_BYTES, TAIL_READ_DIVISOR } from './format.ts';
 import { readRange, type SegmentSource } from './source.ts';
 
 /** Memory of a chunk that is used again has at least so much, for the next chunk may be a little larger. */
@@ -44,7 +44,8 @@ export class SegmentReader {
   static async open(source: SegmentSource, expected: ExpectedSegment): Promise<SegmentReader> {
     const { objectKey } = expected;
     checkSegmentSize(source.size, objectKey);
-    const firstRead = Math.min(source.size, TAIL_READ_BYTES);
+    const tailBytes = Math.max(TAIL_READ_BYTES, Math.ceil(source.size / TAIL_READ_DIVISOR));
+    const firstRead = Math.min(source.size, tailBytes);
     let end = await readRange(source, objectKey, source.size - firstRead, firstRead);
     const place = parseTail(end, source.size, objectKey);
     const needed = place.bytes + TAIL_BYTES;

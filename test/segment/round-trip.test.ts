@@ -283,6 +283,19 @@ describe('a segment of unusual shape', () => {
     assert.equal(footer.chunkForTimestamp(run, 0), undefined);
   });
 
+  it('opens in one read when it is large and has an index entry for every 16 KiB', async () => {
+    const body = recordsChunk(1, 0, [Buffer.alloc(15_900)], { compression: 'none' });
+    const { content } = await writeSegment(async (writer) => {
+      writer.beginRun(1, 0);
+      for (let index = 0; index < 2_200; index += 1) await writer.addChunk({ ...body, firstOffset: index });
+      writer.endRun();
+    });
+    const source = new MemorySource(content);
+    const { footer } = await SegmentReader.open(source, EXPECTED);
+    assert.ok(footer.chunks * INDEX_ENTRY_BYTES > TAIL_READ_BYTES, 'the usual read of the tail would not do');
+    assert.equal(source.reads.length, 1);
+  });
+
   it('opens in one read when its footer is small', async () => {
     const chunks = [trackingChunk(0, text('x'))];
     const source = new MemorySource(await write([{ streamId: 1, firstOffset: 0, chunks }]));
