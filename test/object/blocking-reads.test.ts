@@ -50,16 +50,17 @@ class CountingFiles extends NodeFileSystem implements FileSystem {
 
   override async open(path: string, mode: OpenMode): ReturnType<NodeFileSystem['open']> {
     const handle = await super.open(path, mode);
-    const { readSync, read } = handle;
+    const readSync = handle.readSync.bind(handle);
+    const read = handle.read.bind(handle);
     const counted: Pick<FileHandle, 'read' | 'readSync'> = {
       readSync: (...call) => {
         this.blocking += 1;
         this.clock.advance(this.readTime);
-        return readSync.apply(handle, call);
+        return readSync(...call);
       },
       read: (...call) => {
         this.beside += 1;
-        return read.apply(handle, call);
+        return read(...call);
       },
     };
     return Object.assign(handle, counted);
