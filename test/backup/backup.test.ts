@@ -296,7 +296,7 @@ suite('refusals', () => {
     const cut = restore(work.target, { dir, signal: stop.signal, progress: () => stop.abort() });
     await assert.rejects(cut, coded('ERR_MILLRACE_ABORTED'));
     await assert.rejects(open(dir), coded('ERR_MILLRACE_DIRECTORY_UNUSABLE', 'run it again'));
-    await assert.rejects(open({ dir, readOnly: true }), coded('ERR_MILLRACE_STORE_NOT_FOUND'));
+    await assert.rejects(open({ dir, readOnly: true }), coded('ERR_MILLRACE_DIRECTORY_UNUSABLE', 'run it again'));
     await restore(work.target, dir);
     const copy = await work.open({ dir });
     assert.deepEqual(await recordsOf(copy, 's'), numbered(8));
