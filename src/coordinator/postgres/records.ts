@@ -222,7 +222,7 @@ export function keptRunOf(record: RunRecord): KeptRun {
 
 /** A run as readers get it. */
 export function foundRunOf(record: RunRecord, objectKey: string): FoundRun {
-  return { ...keptRunOf(record), endOffset: record.end_offset, objectKey };
+  return Object.assign(keptRunOf(record), { endOffset: record.end_offset, objectKey });
 }
 
 export function jobRowOf(record: JobRecord, inputs: readonly number[]): JobRow {
