@@ -1,7 +1,7 @@
 /** A part of all the damage that can happen to a file; `npm run test:bits` does the rest. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { everySubject, Sweep } from './sweep.ts';
+import { everySubject, Sweep, sweepFrom } from './sweep.ts';
 
 const CASES_PER_FILE = 60;
 
@@ -33,5 +33,21 @@ suite('damage to a file of a golden store', () => {
     const sweep = new Sweep(subject, 12_345);
     while (await sweep.next());
     assert.equal(flips, sweep.count);
+  });
+
+  test('goes on at any case in the list of all files, and leaves none out', async () => {
+    const ran: string[] = [];
+    const sweeps = ['left', 'right'].map((name) => {
+      const check = (): void => void ran.push(name);
+      return new Sweep({ name, bytes: new Uint8Array(4), donors: [], check }, 1);
+    });
+    const [left = 0, right = 0] = sweeps.map(({ count }) => count);
+    const numbers: number[] = [];
+    for await (const number of sweepFrom(sweeps, left - 2)) numbers.push(number);
+    assert.deepEqual(
+      numbers,
+      Array.from({ length: right + 2 }, (_, index) => left - 2 + index),
+    );
+    assert.deepEqual(ran, ['left', 'left', ...Array<string>(right).fill('right')]);
   });
 });

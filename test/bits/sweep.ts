@@ -64,6 +64,18 @@ export class Sweep {
   }
 }
 
+/** Runs the cases of all sweeps as one list, from the given one on, and yields the number of each. */
+export async function* sweepFrom(sweeps: readonly Sweep[], first: number): AsyncGenerator<number> {
+  let before = 0;
+  for (const sweep of sweeps) {
+    for (let index = Math.max(0, first - before); index < sweep.count; index += 1) {
+      await sweep.run(index);
+      yield before + index;
+    }
+    before += sweep.count;
+  }
+}
+
 function coprimeTo(count: number, near: number): number {
   let step = Math.max(1, near);
   while (divisor(step, count) !== 1) step += 1;

@@ -10,6 +10,8 @@ export interface CampaignOptions {
   readonly only: string;
   /** The case to run again; `undefined` runs all, in turns. */
   readonly case: number | undefined;
+  /** The first case of a part that runs in order; `undefined` runs them in another way. */
+  readonly from: number | undefined;
 }
 
 /** Of this process. Throws an error that names an option it does not know. */
@@ -20,6 +22,7 @@ export function campaignOptions({ secondsDefault = 60 }: { readonly secondsDefau
       seed: { type: 'string' },
       only: { type: 'string', default: '' },
       case: { type: 'string' },
+      from: { type: 'string' },
     },
   });
   return {
@@ -27,5 +30,6 @@ export function campaignOptions({ secondsDefault = 60 }: { readonly secondsDefau
     seed: Number(values.seed ?? Date.now() % 2 ** 32),
     only: values.only,
     case: values.case === undefined ? undefined : Number(values.case),
+    from: values.from === undefined ? undefined : Number(values.from),
   };
 }
