@@ -3,6 +3,7 @@
  * reads and the chunk at hand.
  */
 import { assert } from '../base/assert.ts';
+import { alignUp } from '../base/bytes.ts';
 import type { SpareMemory } from '../base/spare-memory.ts';
 import { CODEC } from '../codec/compression.ts';
 import { CHUNK_ALIGNMENT, CHUNK_HEADER_BYTES, chunkBytes, type ChunkHeader } from './chunk-format.ts';
@@ -12,6 +13,9 @@ import { readRange, type SegmentSource } from './source.ts';
 
 /** Bytes of one read. While its chunks are consumed, the next one is under way. */
 const STREAM_READ_BYTES: number = 1024 * 1024;
+
+/** Memory for a run shorter than a read comes in multiples of this: thousands of small stores would fill the heap. */
+const SMALL_READ_BYTES: number = 32 * 1024;
 
 const NOTHING = new Uint8Array(0);
 
@@ -180,6 +184,8 @@ class ReadAhead {
   readonly #objectKey: string;
   readonly #readBytes: number;
   readonly #memory: SpareMemory | undefined;
+  /** What new memory is good for later, in bytes. */
+  readonly #capacity: number;
   readonly #end: number;
   #position: number;
   #pending: Promise<Uint8Array> | undefined;
@@ -190,6 +196,7 @@ class ReadAhead {
     this.#readBytes = range.readBytes ?? STREAM_READ_BYTES;
     this.#memory = range.memory;
     assert(this.#readBytes > 0 && this.#readBytes % CHUNK_ALIGNMENT === 0, 'reads keep the alignment of chunks');
+    this.#capacity = Math.min(this.#readBytes, alignUp(range.length, SMALL_READ_BYTES));
     this.#position = range.position;
     this.#end = range.position + range.length;
     const inside = range.position >= 0 && range.length >= 0 && this.#end <= source.size;
@@ -209,7 +216,7 @@ class ReadAhead {
   #start(): Promise<Uint8Array> {
     assert(this.#position < this.#end, 'no read beyond the range');
     const length = Math.min(this.#readBytes, this.#end - this.#position);
-    const into = this.#memory?.buffer(length, this.#readBytes);
+    const into = this.#memory?.buffer(length, this.#capacity);
     const read = readRange(this.#source, this.#objectKey, this.#position, length, into);
     this.#position += length;
     // A consumer that stops early never looks at the last read: its failure must not end the process.

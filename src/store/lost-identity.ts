@@ -3,6 +3,7 @@
  * was lost looks alike, and must not be cleared: what it holds tells the two apart.
  */
 import { join } from 'node:path';
+import type { Clock } from '../base/clock.ts';
 import type { FileSystem } from '../base/file-system.ts';
 import { PAGE_BYTES } from '../base/bytes.ts';
 import { readFileAtSync, TEMPORARY_SUFFIX } from '../base/whole-file.ts';
@@ -28,12 +29,15 @@ const BIRTH_LOG_BYTES_MAX: number = 2 * EMPTY_LOG_BYTES;
  * Throws `ERR_MILLRACE_MANIFEST_CORRUPT` when there is no `STORE` and something in the directory that no birth leaves.
  * Under the lock: another process's birth may be complete a moment later.
  */
-export async function refuseLostIdentity(fileSystem: FileSystem, paths: StorePaths): Promise<void> {
+export async function refuseLostIdentity(
+  { fileSystem, clock }: { readonly fileSystem: FileSystem; readonly clock: Clock },
+  paths: StorePaths,
+): Promise<void> {
   if (hasIdentity(fileSystem, paths.root)) return;
   const witness =
     objectBelow(fileSystem, paths.objects) ??
     [paths.wal, paths.walOld, paths.walNew].map((folder) => writtenSlot(fileSystem, folder)).find(Boolean) ??
-    (await manifestInUse(fileSystem, paths.manifest));
+    (await manifestInUse(fileSystem, clock, paths.manifest));
   if (witness === undefined) return;
   const path = join(paths.root, STORE_FILE);
   throw new MillraceError(
@@ -70,14 +74,14 @@ function writtenSlot(fileSystem: FileSystem, folder: string): string | undefined
 }
 
 /** A manifest that knows of a stream or an object, or cannot be read: one at birth is whole, and empty. */
-async function manifestInUse(fileSystem: FileSystem, directory: string): Promise<string | undefined> {
+async function manifestInUse(fileSystem: FileSystem, clock: Clock, directory: string): Promise<string | undefined> {
   const path = join(directory, CURRENT_NAME);
   if (fileSystem.statSync(path) === undefined) return manifestWithoutCurrent(fileSystem, directory);
   const head = new Uint8Array(BLOCK_HEADER_BYTES);
   readFileAtSync(fileSystem, path, head);
   const storeId = head.slice(BLOCK_FIELD.storeId, BLOCK_FIELD.storeId + STORE_ID_BYTES);
   try {
-    const coordinator = await openEmbeddedCoordinator({ fileSystem, directory, storeId, readOnly: true });
+    const coordinator = await openEmbeddedCoordinator({ fileSystem, directory, storeId, clock, readOnly: true });
     const [streams, objects] = [await coordinator.streams(), await coordinator.listObjects({})];
     await coordinator.close();
     return streams.length > 0 || objects.length > 0 ? path : undefined;

@@ -71,7 +71,7 @@ async function openStore(environment: StoreEnvironment, options: string | OpenOp
   try {
     findStore(fileSystem, paths);
     lock = await environment.lock(paths.root);
-    await refuseLostIdentity(fileSystem, paths);
+    await refuseLostIdentity(environment, paths);
     mayClear = true;
     const openIt = settings.diskless === undefined ? openWritable : openAlone;
     return await openIt(environment, settings, paths, lock);

@@ -93,12 +93,13 @@ export async function createSlotFiles(
 ): Promise<void> {
   const present = new Set(fileSystem.listSync(directory));
   let created = false;
+  let memory: Uint8Array | undefined;
   for (let slotIndex = 0; slotIndex < slots; slotIndex += 1) {
     const name = slotFileName(lane, slotIndex);
     if (present.has(name)) continue;
-    const head = allocatePages(PAGE_BYTES);
-    writeSlotHeader(new DataView(head.buffer), { lane, slotIndex, slots, slotBytes, storeId }, xxh64);
-    const zeros = allocatePages(Math.min(BIRTH_WRITE_BYTES, slotBytes - PAGE_BYTES));
+    memory ??= allocatePages(PAGE_BYTES + Math.min(BIRTH_WRITE_BYTES, slotBytes - PAGE_BYTES));
+    const [head, zeros] = [memory.subarray(0, PAGE_BYTES), memory.subarray(PAGE_BYTES)];
+    writeSlotHeader(viewOf(head), { lane, slotIndex, slots, slotBytes, storeId }, xxh64);
     await writeSlotFile(fileSystem, join(directory, name), slotBytes, (at) => (at === 0 ? head : zeros));
     created = true;
   }

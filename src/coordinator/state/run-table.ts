@@ -36,6 +36,8 @@ export const NO_ROW = -1;
 const PAGE_BITS = 10;
 const PAGE_ROWS = 2 ** PAGE_BITS;
 const PAGE_MASK = PAGE_ROWS - 1;
+/** Rows of the first page at first; it grows. A store of a few runs takes 2 KiB and not 139. */
+const FIRST_ROWS = 16;
 
 export class RunTable {
   readonly #pages: Float64Array[] = [];
@@ -59,9 +61,20 @@ export class RunTable {
       page.fill(0, (row & PAGE_MASK) * COLUMNS, ((row & PAGE_MASK) + 1) * COLUMNS);
       return row;
     }
-    if ((this.#rows & PAGE_MASK) === 0) this.#pages.push(new Float64Array(PAGE_ROWS * COLUMNS));
+    this.#makeRoom();
     this.#rows += 1;
     return this.#rows - 1;
+  }
+
+  /** For one more row that was never handed out. */
+  #makeRoom(): void {
+    const index = this.#rows >>> PAGE_BITS;
+    const page = this.#pages[index];
+    const rows = this.#rows & PAGE_MASK;
+    if (page !== undefined && rows * COLUMNS < page.length) return;
+    const larger = new Float64Array(COLUMNS * (index > 0 ? PAGE_ROWS : Math.max(FIRST_ROWS, 4 * rows)));
+    if (page !== undefined) larger.set(page);
+    this.#pages[index] = larger;
   }
 
   /** Gives the row back; the caller has unlinked it everywhere. */
