@@ -211,14 +211,14 @@ async function main(): Promise<void> {
 /** Per second of one processor: on a machine that does other things too, wall time says little. */
 function report(counts: Counts): string {
   const { user, system } = process.cpuUsage();
-  const { states, tears, repeated, tearsRepeated } = counts;
+  const { states, tears, opened, tearsRepeated } = counts;
   const rate = Math.round((1_000_000 * (states + tears)) / (user + system));
   const { duringRecovery, continued, failedCalls, sharedRecords } = counts;
   return [
     `${counts.workloads} workloads, ${states + tears} states after a power loss, ${rate} a second of a processor:`,
-    `  ${states} of whole stores, with all of their content checked; ${repeated} equal an earlier one in every byte,`,
-    '    with the same expectation, and were not opened again',
-    `    (${duringRecovery} of them lost power in recovery, ${continued} were written to and opened again)`,
+    `  ${states} of whole stores, all of their content held against what was acknowledged: ${opened} differ and were`,
+    '    opened, the others equal one of these in every byte',
+    `    (${duringRecovery} lost power in recovery, and ${continued} stores were written to and opened again)`,
     `  ${tears} torn writes of the WAL or the manifest, recovered by the log alone; ${tearsRepeated} left the same`,
     `${failedCalls} workloads with a failing call`,
     `${sharedRecords} records acknowledged over unreliable services`,

@@ -1,6 +1,7 @@
 /** Holds a store against the oracle: all that was acknowledged is there, and nothing that nobody asked for. */
 import assert from 'node:assert/strict';
 import type { Store, Stream } from '../../src/index.ts';
+import type { StreamConfig } from '../../src/record/stream-config.ts';
 import {
   type Change,
   type Deed,
@@ -18,14 +19,55 @@ export const CONSUMERS: readonly string[] = ['billing', 'audit'];
 /** What an earlier opening of the same disk showed: by stream, the changes that must still be there. */
 export type Floor = ReadonlyMap<string, FoundStream>;
 
+/** All that a store shows of a stream. */
+export interface SeenStream {
+  readonly content: ReadonlyMap<number, ModelRecord>;
+  readonly firstOffset: number;
+  readonly nextOffset: number;
+  readonly durableOffset: number;
+  readonly count: number;
+  readonly config: StreamConfig;
+  /** By consumer. */
+  readonly offsets: ReadonlyMap<string, number>;
+  readonly publishingId: number | undefined;
+}
+
+export type SeenStore = ReadonlyMap<string, SeenStream>;
+
 /** Throws an assertion error that says what is wrong. */
 export async function checkStore(store: Store, oracle: Oracle, moment: number, floor?: Floor): Promise<Found> {
+  return checkSeen(await lookAt(store), oracle, moment, floor);
+}
+
+/** Reads everything. `keep` may put an equal text in the place of one, for less memory. */
+export async function lookAt(store: Store, keep = (text: string): string => text): Promise<SeenStore> {
+  const seen = new Map<string, SeenStream>();
+  for (const { name } of await store.streams()) {
+    const stream = await store.stream(name);
+    const { firstOffset, nextOffset, durableOffset, records: count } = await stream.info();
+    const content = await contentOf(stream, keep);
+    const offsets = new Map<string, number>();
+    for (const consumer of CONSUMERS) {
+      const offset = await stream.queryOffset(consumer);
+      if (offset !== undefined) offsets.set(consumer, offset);
+    }
+    const publishingId = name === PUBLISHED ? await stream.publisher(PUBLISHER).lastPublishingId() : undefined;
+    const { config } = stream;
+    seen.set(name, { content, firstOffset, nextOffset, durableOffset, count, config, offsets, publishingId });
+  }
+  return seen;
+}
+
+/** As `checkStore`, of what was read before. */
+export function checkSeen(seen: SeenStore, oracle: Oracle, moment: number, floor?: Floor): Found {
   const expected = oracle.streamsAt(moment);
-  const names = (await store.streams()).map(({ name }) => name);
-  for (const name of names) assert.ok(expected.has(name), `${name} is there, and nobody made it or it was deleted`);
+  for (const name of seen.keys()) {
+    assert.ok(expected.has(name), `${name} is there, and nobody made it or it was deleted`);
+  }
   const found = new Map<string, FoundStream>();
   for (const [name, { history, certain }] of expected) {
-    if (names.includes(name)) found.set(name, await checkStream(store, history, moment, floor?.get(name)));
+    const stream = seen.get(name);
+    if (stream !== undefined) found.set(name, checkStream(stream, history, moment, floor?.get(name)));
     else assert.ok(!certain && !floor?.has(name), `${name} was acknowledged and is gone`);
   }
   return found;
@@ -52,22 +94,20 @@ export async function checkReads(store: Store, oracle: Oracle, moment: number): 
   }
 }
 
-async function checkStream(
-  store: Store,
+function checkStream(
+  stream: SeenStream,
   history: StreamHistory,
   moment: number,
   floor: FoundStream | undefined,
-): Promise<FoundStream> {
+): FoundStream {
   const { name } = history;
-  const stream = await store.stream(name);
-  const { firstOffset, nextOffset, durableOffset, records: count } = await stream.info();
-  const content = await contentOf(stream);
+  const { content, firstOffset, nextOffset, durableOffset, count } = stream;
   assert.equal(durableOffset, nextOffset, `${name}: all that is there is durable`);
   assert.equal(count, content.size, `${name}: counts its records`);
   checkFirstOffset(history, moment, firstOffset);
   const { changes, certain } = history.changesAt(moment);
   const least = Math.max(certain, floor?.changes ?? 0);
-  const kept = matching(history, changes, least, { content, firstOffset, nextOffset });
+  const kept = matching(history, changes, least, stream);
   const { values: configs } = StreamHistory.possible(history.configs, moment);
   const config = JSON.stringify(stream.config);
   assert.ok(
@@ -75,13 +115,17 @@ async function checkStream(
     `${name}: has the config ${config}`,
   );
   const records = history.after(changes.slice(0, kept));
-  const offsets = await checkConsumers(stream, history, moment, firstOffset);
-  const publishingId = name === PUBLISHED ? await checkPublisher(stream, history, changes.slice(0, kept)) : undefined;
+  checkConsumers(stream, history, moment);
+  const { offsets, publishingId } = stream;
+  if (name === PUBLISHED) checkPublisher(stream, history, changes.slice(0, kept));
   return { records, changes: kept, firstOffset, config: stream.config, offsets, publishingId };
 }
 
 /** What a reader sees of a stream, by offset. */
-export async function contentOf(stream: Stream): Promise<Map<number, ModelRecord>> {
+export async function contentOf(
+  stream: Stream,
+  keep = (text: string): string => text,
+): Promise<Map<number, ModelRecord>> {
   const content = new Map<number, ModelRecord>();
   let last = -1;
   for await (const batch of stream.readBatches()) {
@@ -89,7 +133,10 @@ export async function contentOf(stream: Stream): Promise<Map<number, ModelRecord
       const { offset, key, value } = batch.record(index);
       assert.ok(offset > last, `${stream.name}: offset ${offset} comes after ${last}`);
       last = offset;
-      content.set(offset, { key: key?.toString() ?? null, value: value?.toString() ?? null });
+      content.set(offset, {
+        key: key === null ? null : keep(key.toString()),
+        value: value === null ? null : keep(value.toString()),
+      });
     }
   }
   return content;
@@ -105,12 +152,6 @@ function checkFirstOffset(history: StreamHistory, moment: number, firstOffset: n
   );
   assert.ok(firstOffset >= least, `${name}: starts at ${firstOffset}, and was trimmed to ${least}`);
   assert.ok(retains || firstOffset <= most, `${name}: starts at ${firstOffset}, and nobody trimmed it beyond ${most}`);
-}
-
-interface SeenStream {
-  readonly content: ReadonlyMap<number, ModelRecord>;
-  readonly firstOffset: number;
-  readonly nextOffset: number;
 }
 
 /** How many of the changes are there: at least `least`, and each whole or not at all. */
@@ -153,42 +194,29 @@ function shown(record: ModelRecord | undefined): string {
   return record === undefined ? 'nothing' : `${record.key ?? ''}=${record.value?.slice(0, 20) ?? 'null'}`;
 }
 
-async function checkConsumers(
-  stream: Stream,
-  history: StreamHistory,
-  moment: number,
-  firstOffset: number,
-): Promise<Map<string, number>> {
-  const found = new Map<string, number>();
+function checkConsumers({ firstOffset, offsets }: SeenStream, history: StreamHistory, moment: number): void {
+  const { name } = history;
   const cuts = history.changes.flatMap(({ content, startedAt }) =>
     content.type === 'truncate' && startedAt < moment ? [content.nextOffset - 1] : [],
   );
   for (const reference of CONSUMERS) {
     const { values, sure } = StreamHistory.possible(history.offsets.get(reference) ?? [], moment);
-    const offset = await stream.queryOffset(reference);
+    const offset = offsets.get(reference);
     if (offset === undefined) {
       const evicted = values.some((value) => value < firstOffset) || cuts.length > 0;
-      assert.ok(!sure || evicted, `${stream.name}: ${reference} is gone, ${values.join(' or ')} was stored`);
+      assert.ok(!sure || evicted, `${name}: ${reference} is gone, ${values.join(' or ')} was stored`);
       continue;
     }
     const known = values.includes(offset) || cuts.includes(offset);
-    assert.ok(known, `${stream.name}: ${reference} is at ${offset}, ${values.join(' or ')} was stored`);
-    found.set(reference, offset);
+    assert.ok(known, `${name}: ${reference} is at ${offset}, ${values.join(' or ')} was stored`);
   }
-  return found;
 }
 
 /** The last id is that of the last record that is there, so that no id is taken for a duplicate without its record. */
-async function checkPublisher(
-  stream: Stream,
-  history: StreamHistory,
-  changes: readonly Deed<Change>[],
-): Promise<number | undefined> {
+function checkPublisher({ publishingId }: SeenStream, history: StreamHistory, changes: readonly Deed<Change>[]): void {
   const ids = changes.flatMap(({ content }) =>
     content.type === 'append' && content.publishingId !== undefined ? [content.publishingId] : [],
   );
   const last = ids.at(-1) ?? (history.publishedBefore > 0 ? history.publishedBefore - 1 : undefined);
-  const found = await stream.publisher(PUBLISHER).lastPublishingId();
-  assert.equal(found, last, `${stream.name}: the last publishing id`);
-  return found;
+  assert.equal(publishingId, last, `${history.name}: the last publishing id`);
 }

@@ -108,9 +108,11 @@ export async function runFaultCase({ seed, workload, plan, rings }: FaultCase): 
     if (store !== undefined) await attempt(() => settle(time, store.close()));
     const closed = { ...atOnce, snapshot: disk.snapshot(), moment: oracle.now + 1 };
     for (const point of [atOnce, closed]) {
-      await recover({ mode, point, survival: KILL, seed: random.uint32(), rings });
+      const killed = SimulatedDisk.afterPowerLoss(point.snapshot, KILL);
+      await recover({ mode, point, disk: killed, seed: random.uint32(), rings });
       const survival = randomSurvival(new SeededRandom(random.uint32()));
-      await recover({ mode, point, survival, seed: random.uint32(), rings, goOn: true });
+      const lost = SimulatedDisk.afterPowerLoss(point.snapshot, survival);
+      await recover({ mode, point, disk: lost, seed: random.uint32(), rings, goOn: true });
     }
   } catch (error) {
     const { operation, path } = faulty.failed ?? { operation: 'nothing', path: '' };

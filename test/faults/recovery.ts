@@ -3,10 +3,10 @@ import assert from 'node:assert/strict';
 import type { Store } from '../../src/index.ts';
 import { openIn } from '../../src/store/open.ts';
 import { type Survival, survivingPages } from '../../src/testing/disk/power-loss.ts';
-import { type DiskSnapshot, SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
+import { type DiskSnapshot, type SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { type RingSupply, SimulatedEnvironment } from '../../src/testing/simulated-environment.ts';
 import { SimulatedTime } from '../../src/testing/simulated-time.ts';
-import { checkStore, type Floor } from './check.ts';
+import { checkSeen, checkStore, type Floor, lookAt, type SeenStore } from './check.ts';
 import type { Oracle } from './oracle.ts';
 import type { Mode } from './steps.ts';
 import { DIRECTORY, optionsFor, settle } from './worker.ts';
@@ -28,7 +28,8 @@ export const KILL: Survival = survivingPages(() => true);
 export interface RecoveryOptions {
   readonly mode: Mode;
   readonly point: CrashPoint;
-  readonly survival: Survival;
+  /** What is left of the disk; it stays as it is. */
+  readonly disk: SimulatedDisk;
   readonly seed: number;
   readonly rings: RingSupply;
   /** What an earlier opening of the same state showed. */
@@ -44,22 +45,55 @@ export interface RecoveryStep {
   readonly during: string;
 }
 
-/** Disks that were held against the same expectation before, at the same time. */
+/**
+ * What is known of disks: what a store in each shows, and which expectations that was held against. Chance, time and
+ * bytes decide what opening does, so that a disk is opened once, and held against each expectation once.
+ */
 export class KnownDisks {
-  readonly #byExpectation = new WeakMap<object, Set<string>>();
+  readonly #opened: (calls: number) => void;
+  readonly #seen = new Map<string, SeenStore>();
+  readonly #found = new WeakMap<object, Map<string, Floor>>();
+  /** Records are in many of the stores. */
+  readonly #texts = new Map<string, string>();
 
-  /** Whether nothing else can come of this recovery than of an earlier one; from now on it has been seen. */
-  has({ point, floor, survival }: RecoveryOptions): boolean {
-    const { oracle, moment, now, slots, snapshot } = point;
-    const expectation = floor ?? oracle;
-    const seen = this.#byExpectation.get(expectation) ?? new Set();
-    this.#byExpectation.set(expectation, seen);
-    const digest = SimulatedDisk.afterPowerLoss(snapshot, survival).digest();
-    const key = `${digest} ${moment} ${now} ${slots}`;
-    if (seen.has(key)) return true;
-    seen.add(key);
-    return false;
+  /** `opened` is told of each store that had to be opened, with the calls of its disk. */
+  constructor(opened: (calls: number) => void) {
+    this.#opened = opened;
   }
+
+  /** Holds what is left against what has to be there; resolves with what is there. */
+  async check(options: RecoveryOptions): Promise<Floor> {
+    const { point, floor, disk } = options;
+    const { oracle, moment, now, slots } = point;
+    const place = `${disk.digest()} ${now} ${slots}`;
+    const expectation = floor ?? oracle;
+    const found = this.#found.get(expectation) ?? new Map<string, Floor>();
+    this.#found.set(expectation, found);
+    const key = `${place} ${moment}`;
+    const known = found.get(key);
+    if (known !== undefined) return known;
+    const seen = this.#seen.get(place) ?? (await this.#open(options));
+    this.#seen.set(place, seen);
+    const checked = checkSeen(seen, oracle, moment, floor);
+    found.set(key, checked);
+    return checked;
+  }
+
+  async #open(options: RecoveryOptions): Promise<SeenStore> {
+    const recovery = new Recovery(options);
+    try {
+      return await lookAt(await recovery.open(), this.#keep);
+    } finally {
+      this.#opened(recovery.disk.calls);
+      recovery.end();
+    }
+  }
+
+  readonly #keep = (text: string): string => {
+    const known = this.#texts.get(text);
+    if (known === undefined) this.#texts.set(text, text);
+    return known ?? text;
+  };
 }
 
 /** Resolves with what the store holds; rejects when that is not what it has to hold. */
@@ -99,8 +133,8 @@ class Recovery {
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
-    const { point, survival, seed, rings } = options;
-    this.disk = SimulatedDisk.afterPowerLoss(point.snapshot, survival);
+    const { point, disk, seed, rings } = options;
+    this.disk = disk.copy();
     const time = new SimulatedTime(point.now);
     this.#environment = new SimulatedEnvironment({ fileSystem: this.disk, time, seed, rings });
   }
@@ -138,20 +172,6 @@ class Recovery {
     }
     await this.settle(again.close());
   }
-}
-
-/** Chance is drawn once: the same loss can be looked at twice. */
-export function remembered(survival: Survival): Survival {
-  const known = new Map<string, unknown>();
-  const once = <T>(key: string, choose: () => T): T => {
-    if (!known.has(key)) known.set(key, choose());
-    return known.get(key) as T;
-  };
-  return {
-    page: (path, page, images) => once(`${path} ${page}`, () => survival.page(path, page, images)),
-    size: (path, durable, live) => once(`${path} size`, () => survival.size(path, durable, live)),
-    name: (directory, index, count) => once(`${directory} ${index} name`, () => survival.name(directory, index, count)),
-  };
 }
 
 function assertNothingUnfinished(disk: SimulatedDisk): void {

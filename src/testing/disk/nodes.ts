@@ -100,6 +100,11 @@ export class FileNode {
     // Nothing changes on a disk that is written what it holds.
     const old = (before ?? ZEROS).subarray(within, within + bytes.length);
     if (!this.lost.has(page) && page < this.pages.length && Buffer.compare(old, bytes) === 0) return;
+    // A new file that is written with zeros takes no memory for them.
+    if (bytes.length === PAGE_BYTES && Buffer.compare(bytes, ZEROS) === 0) {
+      this.#replace(page, undefined);
+      return;
+    }
     const after = new Uint8Array(PAGE_BYTES);
     if (before !== undefined) after.set(before);
     after.set(bytes, within);
