@@ -10,6 +10,8 @@ import { MillraceError } from '../errors/millrace-error.ts';
 import { writeFailure } from '../errors/write-failure.ts';
 import type { Command, Decision } from './commands/decision.ts';
 import type { Ledger, Query } from './ledger.ts';
+import { writeCloseMark } from './manifest/close-mark.ts';
+import type { LogWriter } from './manifest/log-writer.ts';
 import {
   loadManifest,
   openManifest,
@@ -121,16 +123,23 @@ export class WritingLedger implements Ledger {
     await this.#draining;
     const { log } = this.#generation;
     try {
-      // Behind a last block that is empty, damage to any block that matters cannot pass for a torn write.
-      if (this.#failure === undefined) {
-        log.begin(this.#state.now);
-        await log.append();
-      }
+      if (this.#failure === undefined) await this.#markEnd(log);
     } catch (error) {
       throw writeFailure(log.path, error);
     } finally {
       await log.close();
     }
+  }
+
+  /**
+   * Behind a last block that is empty, damage to any block that matters cannot pass for a torn write; and from a mark,
+   * a log that was cut cannot pass for one that was not written further.
+   */
+  async #markEnd(log: LogWriter): Promise<void> {
+    const reached = log.end;
+    log.begin(this.#state.now);
+    await log.append();
+    await writeCloseMark(this.#options, { fileNumber: this.#fileNumber, ...reached });
   }
 
   #refuseClosed(): void {

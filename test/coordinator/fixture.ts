@@ -13,6 +13,7 @@ import { EVERYTHING, mergedOutput, PLAIN, sampleCommit, sampleRun } from '../../
 
 export const DIRECTORY: string = '/store/manifest';
 export const CURRENT_PATH: string = `${DIRECTORY}/CURRENT`;
+export const CLOSE_MARK_PATH: string = `${DIRECTORY}/LAST-CLOSE`;
 export const STORE_ID: Uint8Array = Uint8Array.from({ length: 16 }, (_, index) => index + 1);
 
 export function pathOf(fileNumber: number, kind: ManifestFileKind): string {

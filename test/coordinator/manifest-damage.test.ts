@@ -5,7 +5,7 @@ import { ManualClock } from '../../src/base/clock.ts';
 import { isMillraceError } from '../../src/errors/millrace-error.ts';
 import { withCode } from '../../src/testing/object-store-contract.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
-import { CURRENT_PATH, dump, EVENTFUL, openOver, pathOf } from './fixture.ts';
+import { CLOSE_MARK_PATH, CURRENT_PATH, dump, EVENTFUL, openOver, pathOf } from './fixture.ts';
 
 const corrupt = withCode('ERR_MILLRACE_MANIFEST_CORRUPT');
 
@@ -132,6 +132,70 @@ suite('manifest damage', () => {
         const outcome = await withFlip(fileSystem, path, index, (index * 3) % 8);
         if (!DETECTED.has(outcome)) assert.deepEqual(outcome, state, `${path} byte ${index}`);
       }
+    }
+  });
+
+  test('after a clean close, a log that is cut anywhere in front of its last change is refused', async () => {
+    const fileSystem = recorded.fileSystem.copy();
+    const changes = fileSystem.contentOf(pathOf(1, 'log')).length;
+    const state = await dumpOf(fileSystem);
+    const log = fileSystem.contentOf(pathOf(1, 'log')).slice();
+    for (let length = 0; length <= log.length; length += 1) {
+      const copy = fileSystem.copy();
+      copy.put(pathOf(1, 'log'), log.subarray(0, length));
+      if (length < changes) await assert.rejects(openOver(copy), corrupt, `cut to ${length}`);
+      else assert.deepEqual(await dumpOf(copy), state);
+    }
+  });
+
+  test('the log of another time, put back after a clean close, is refused; a longer one is not', async () => {
+    const fileSystem = recorded.fileSystem.copy();
+    await dumpOf(fileSystem);
+    const [log, mark] = [pathOf(1, 'log'), CLOSE_MARK_PATH].map((path) => fileSystem.contentOf(path).slice());
+    const later = fileSystem.copy();
+    const coordinator = await openOver(later);
+    await coordinator.trim(1, 3);
+    const state = await dump(coordinator);
+    await coordinator.close();
+    const stale = later.copy();
+    stale.put(pathOf(1, 'log'), log!);
+    await assert.rejects(openOver(stale), (error) => {
+      assert.ok(isMillraceError(error, 'ERR_MILLRACE_MANIFEST_CORRUPT'));
+      assert.match(error.message, /the log ends here, and reached to \d+ when the store was closed/);
+      return true;
+    });
+    later.put(CLOSE_MARK_PATH, mark!);
+    assert.deepEqual(await dumpOf(later), state);
+  });
+
+  test('another history of the same length is refused', async () => {
+    const [left, right] = [recorded.fileSystem.copy(), recorded.fileSystem.copy()];
+    for (const [disk, offset] of [
+      [left, 3],
+      [right, 4],
+    ] as const) {
+      const coordinator = await openOver(disk);
+      await coordinator.trim(1, offset);
+      await coordinator.close();
+    }
+    left.put(pathOf(1, 'log'), right.contentOf(pathOf(1, 'log')));
+    await assert.rejects(openOver(left), /not the one that was there when the store was closed/);
+  });
+
+  test('a mark that is damaged, cut or gone costs nothing but what it would have told', async () => {
+    const fileSystem = recorded.fileSystem.copy();
+    const state = await dumpOf(fileSystem);
+    const mark = fileSystem.contentOf(CLOSE_MARK_PATH).slice();
+    const none = fileSystem.copy();
+    none.removeSync(CLOSE_MARK_PATH);
+    assert.deepEqual(await dumpOf(none), state);
+    for (let index = 0; index < mark.length; index += 1) {
+      for (let bit = 0; bit < 8; bit += 1) {
+        assert.deepEqual(await withFlip(fileSystem, CLOSE_MARK_PATH, index, bit), state, `bit ${bit} of ${index}`);
+      }
+      const copy = fileSystem.copy();
+      copy.put(CLOSE_MARK_PATH, mark.subarray(0, index));
+      assert.deepEqual(await dumpOf(copy), state);
     }
   });
 

@@ -10,7 +10,7 @@ import { survivingPages } from '../../src/testing/disk/power-loss.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { systemError } from '../../src/testing/disk/calls.ts';
 import { RecordingFileSystem, type Operation } from '../support/recording-file-system.ts';
-import { CURRENT_PATH, DIRECTORY, dump, EVENTFUL, openOver, pathOf } from './fixture.ts';
+import { CLOSE_MARK_PATH, CURRENT_PATH, DIRECTORY, dump, EVENTFUL, openOver, pathOf } from './fixture.ts';
 
 const CHANGING: readonly Operation[] = ['open', 'write', 'sync', 'rename', 'syncDirectory', 'remove', 'truncate'];
 
@@ -78,7 +78,7 @@ suite('manifest swap', () => {
       const known = complete.slice(acknowledged, acknowledged + 2).some((state) => equal(state, found));
       assert.ok(known || SEVERAL_COMMITS.includes(acknowledged), `after ${allowed} operations`);
       assert.deepEqual((found as { violations: unknown }).violations, []);
-      assert.equal(disk.listSync(DIRECTORY).length, 3, 'nothing is left over');
+      assert.equal(disk.listSync(DIRECTORY).length, 4, 'nothing is left over');
     }
     assert.ok(swaps > 50);
   });
@@ -156,6 +156,7 @@ suite('manifest swap', () => {
       pathOf(2, 'snapshot'),
       pathOf(2, 'log'),
       `${CURRENT_PATH}.tmp`,
+      `${CLOSE_MARK_PATH}.tmp`,
       `${pathOf(3, 'snapshot')}.tmp`,
     ]) {
       disk.put(name, Uint8Array.of(1));
@@ -163,7 +164,13 @@ suite('manifest swap', () => {
     disk.put(`${DIRECTORY}/notes.txt`, Uint8Array.of(1));
     await (await openOver(disk)).close();
     const names = disk.listSync(DIRECTORY).sort();
-    assert.deepEqual(names, ['0000000000000001.log', '0000000000000001.snapshot', 'CURRENT', 'notes.txt']);
+    assert.deepEqual(names, [
+      '0000000000000001.log',
+      '0000000000000001.snapshot',
+      'CURRENT',
+      'LAST-CLOSE',
+      'notes.txt',
+    ]);
   });
 
   test('a creation that did not finish is begun again', async () => {
@@ -173,7 +180,7 @@ suite('manifest swap', () => {
     disk.put(pathOf(1, 'snapshot'), whole.contentOf(pathOf(1, 'snapshot')));
     disk.put(`${CURRENT_PATH}.tmp`, new Uint8Array(0));
     await (await openOver(disk)).close();
-    assert.equal(disk.listSync(DIRECTORY).length, 3);
+    assert.equal(disk.listSync(DIRECTORY).length, 4);
   });
 
   test('a CURRENT that got lost is not taken for a new store', async () => {

@@ -27,7 +27,7 @@ suite('embedded coordinator on real files', () => {
           assert.deepEqual(await dump(reopened), state);
           await reopened.close();
         }
-        assert.equal(fileSystem.listSync(options.directory).length, 3);
+        assert.equal(fileSystem.listSync(options.directory).length, 4);
       } finally {
         root.remove();
       }

@@ -1,8 +1,9 @@
-/** A file of the manifest: CURRENT, a snapshot with its rows, or a log with its events. */
+/** A file of the manifest: CURRENT, LAST-CLOSE, a snapshot with its rows, or a log with its events. */
 import { viewOf, readUint64 } from '../../base/bytes.ts';
 import { type Block, findLaterBlock, readBlock } from '../../coordinator/manifest/block-reader.ts';
 import type { ChainEnd, FileIdentity } from '../../coordinator/manifest/block-writer.ts';
 import { ByteReader } from '../../coordinator/manifest/byte-reader.ts';
+import { contentOf as reachedBy } from '../../coordinator/manifest/close-mark.ts';
 import { contentFailure } from '../../coordinator/manifest/failures.ts';
 import { FileWindow } from '../../coordinator/manifest/file-window.ts';
 import {
@@ -26,7 +27,7 @@ export const manifestDumper: Dumper = {
   dump,
 };
 
-/** An event of a log, or a row of a snapshot. */
+/** An event of a log, a row of a snapshot, or what a mark says. */
 interface Entry {
   readonly type: string;
 }
@@ -114,6 +115,11 @@ function contentOf(
     if (kind === BLOCK_KIND.log) {
       const { now, events } = readBatch(payload);
       return { now, entries: events };
+    }
+    if (kind === BLOCK_KIND.close) {
+      const { sequence, position, previous } = reachedBy(payload);
+      const entry = { type: 'reached', blocks: sequence, bytes: position, checksum: previous.toString(16) };
+      return { entries: [entry] };
     }
     const entries: Entry[] = [];
     const reader = new ByteReader(payload);

@@ -1,6 +1,6 @@
 /**
  * Blocks: what all manifest files are made of. A log is a chain of blocks of events, a snapshot is a chain of blocks of
- * rows, and CURRENT is a single block. See `docs/formats/manifest.md`.
+ * rows, and CURRENT and LAST-CLOSE are single blocks. See `docs/formats/manifest.md`.
  *
  * ```
  *   0 checksum u64       xxh64 of bytes [8, 64 + payloadBytes), seeded by the position of this header in its file
@@ -28,7 +28,7 @@ export const STORE_ID_BYTES = 16;
 /** No block is larger, whatever its header claims. One commit of a million runs with their parents fits. */
 export const BLOCK_PAYLOAD_BYTES_MAX: number = 256 * 1024 * 1024;
 
-export const BLOCK_KIND = { current: 1, snapshot: 2, log: 3 } as const;
+export const BLOCK_KIND = { current: 1, snapshot: 2, log: 3, close: 4 } as const;
 export type BlockKind = (typeof BLOCK_KIND)[keyof typeof BLOCK_KIND];
 
 export const BLOCK_FLAG = { last: 1 } as const;
@@ -59,6 +59,8 @@ export function blockSeed(position: number): bigint {
 
 /** Names in the manifest directory: built and parsed here only. */
 export const CURRENT_NAME = 'CURRENT';
+/** How far the log reached when it was last closed. */
+export const CLOSE_MARK_NAME = 'LAST-CLOSE';
 
 const NUMBER_DIGITS = 16;
 const NAME_PATTERN = /^([0-9]{16})\.(snapshot|log)$/;

@@ -28,12 +28,15 @@ export class LogReplay {
   readonly #handle: FileHandle;
   readonly #identity: FileIdentity;
   readonly #state: State;
+  /** A place that the log certainly reached. */
+  readonly #reached: ChainEnd | undefined;
   #end: ChainEnd;
   #lastBlock: number;
   #tornBytes = 0;
 
-  constructor(handle: FileHandle, identity: FileIdentity, from: ChainEnd, state: State) {
+  constructor(handle: FileHandle, identity: FileIdentity, from: ChainEnd, state: State, reached?: ChainEnd) {
     this.#handle = handle;
+    this.#reached = reached;
     this.#identity = identity;
     this.#state = state;
     this.#end = from;
@@ -67,13 +70,31 @@ export class LogReplay {
       this.#apply(block.payload);
       this.#lastBlock = this.#end.position;
       this.#end = block.end;
+      this.#holdAgainstMark();
     }
     const { sequence, position } = this.#end;
     const later = await findLaterBlock(window, this.#identity, this.#end);
     if (later !== undefined) {
       throw corrupt(window.path, position, `block ${sequence} is not sound, and the one at ${later} is`);
     }
+    this.#refuseCut();
     this.#tornBytes = Math.max(0, window.size - position);
+  }
+
+  /** Blocks are a chain: with the same one at the mark, all in front of it are the same. */
+  #holdAgainstMark(): void {
+    const { sequence, position, previous } = this.#end;
+    if (this.#reached?.sequence !== sequence) return;
+    if (this.#reached.position === position && this.#reached.previous === previous) return;
+    const problem = `block ${sequence - 1} is not the one that was there when the store was closed`;
+    throw corrupt(this.#handle.path, this.#lastBlock, problem);
+  }
+
+  #refuseCut(): void {
+    const { sequence, position } = this.#end;
+    if (this.#reached === undefined || this.#reached.sequence <= sequence) return;
+    const problem = `the log ends here, and reached to ${this.#reached.position} when the store was closed`;
+    throw corrupt(this.#handle.path, position, problem);
   }
 
   #apply(payload: Uint8Array): void {

@@ -26,6 +26,11 @@ export class LogWriter {
     return this.#durableBytes;
   }
 
+  /** Behind the last batch that was written. */
+  get end(): ChainEnd {
+    return this.#blocks.end;
+  }
+
   /** Bytes that the batch takes so far. */
   get pendingBytes(): number {
     return this.#blocks.payload.length;

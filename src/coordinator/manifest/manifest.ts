@@ -11,9 +11,17 @@ import { writeFailure } from '../../errors/write-failure.ts';
 import { State } from '../state/state.ts';
 import { readCurrentBlock } from './block-reader.ts';
 import { BlockWriter, type ChainEnd, type FileIdentity } from './block-writer.ts';
+import { readCloseMark } from './close-mark.ts';
 import { corrupt, readFailure } from './failures.ts';
 import { FileWindow } from './file-window.ts';
-import { BLOCK_KIND, blockBytes, CURRENT_NAME, manifestFileName, parseManifestFileName } from './format.ts';
+import {
+  BLOCK_KIND,
+  blockBytes,
+  CLOSE_MARK_NAME,
+  CURRENT_NAME,
+  manifestFileName,
+  parseManifestFileName,
+} from './format.ts';
 import { LogReplay } from './log-reader.ts';
 import { LogWriter } from './log-writer.ts';
 import { readSnapshot } from './snapshot-reader.ts';
@@ -107,10 +115,12 @@ async function loadGeneration(
   const identity = identityOf(place, BLOCK_KIND.snapshot, fileNumber);
   const { state, end } = await readSnapshot(window, identity).finally(() => snapshotHandle.close());
   if (end.previous !== previous) throw corrupt(snapshotPath, 0, 'it is not the snapshot that CURRENT names');
+  // Before the log: a store that is closed meanwhile has reached further by then.
+  const mark = await readCloseMark(place, fileNumber);
   const logHandle = await fileSystem.open(join(directory, manifestFileName(fileNumber, 'log')), { access });
   try {
     const start = { sequence: 0, previous, position: 0 };
-    const replay = new LogReplay(logHandle, identityOf(place, BLOCK_KIND.log, fileNumber), start, state);
+    const replay = new LogReplay(logHandle, identityOf(place, BLOCK_KIND.log, fileNumber), start, state, mark);
     await replay.advance(limit);
     // The opening block was durable before CURRENT named the log.
     if (replay.end.sequence === 0) throw corrupt(logHandle.path, 0, 'the opening block is not sound');
@@ -216,14 +226,15 @@ async function swapCurrent(place: ManifestPlace, fileNumber: number, snapshot: C
   place.fileSystem.syncDirectorySync(place.directory);
 }
 
-/** Removes every manifest file that is not of `fileNumber`; names that are not ours stay. */
+/** Removes every manifest file that is not of `fileNumber`, which is 0 for none; names that are not ours stay. */
 export function removeOthers({ fileSystem, directory }: ManifestPlace, fileNumber: number): void {
   for (const name of fileSystem.listSync(directory)) {
     const temporary = name.endsWith(TEMPORARY_SUFFIX);
     const plain = temporary ? name.slice(0, -TEMPORARY_SUFFIX.length) : name;
     const parsed = parseManifestFileName(plain);
-    const ours = parsed !== undefined || plain === CURRENT_NAME;
-    const kept = !temporary && (plain === CURRENT_NAME || parsed?.fileNumber === fileNumber);
+    const single = plain === CURRENT_NAME || (plain === CLOSE_MARK_NAME && fileNumber > 0);
+    const ours = parsed !== undefined || plain === CURRENT_NAME || plain === CLOSE_MARK_NAME;
+    const kept = !temporary && (single || parsed?.fileNumber === fileNumber);
     if (ours && !kept) fileSystem.removeSync(join(directory, name));
   }
 }
