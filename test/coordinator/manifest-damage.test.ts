@@ -182,6 +182,27 @@ suite('manifest damage', () => {
     await assert.rejects(openOver(left), /not the one that was there when the store was closed/);
   });
 
+  test('a full disk keeps the mark of before, and can be closed on', async () => {
+    for (const operation of ['create', 'write', 'sync', 'rename', 'syncDirectory'] as const) {
+      const fileSystem = recorded.fileSystem.copy();
+      await dumpOf(fileSystem);
+      const coordinator = await openOver(fileSystem);
+      await coordinator.trim(1, 3);
+      const state = await dump(coordinator);
+      let full = 0;
+      fileSystem.onCall = (call) => {
+        const isMark = call.operation === operation && /LAST-CLOSE|manifest$/.test(call.path);
+        full += isMark ? 1 : 0;
+        return isMark ? { error: full % 2 === 0 ? 'EDQUOT' : 'ENOSPC' } : undefined;
+      };
+      await coordinator.close();
+      fileSystem.onCall = undefined;
+      assert.equal(full, 1, operation);
+      assert.ok(!fileSystem.listSync('/store/manifest').includes('LAST-CLOSE.tmp'));
+      assert.deepEqual(await dumpOf(fileSystem), state);
+    }
+  });
+
   test('a mark that is damaged, cut or gone costs nothing but what it would have told', async () => {
     const fileSystem = recorded.fileSystem.copy();
     const state = await dumpOf(fileSystem);

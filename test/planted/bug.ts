@@ -21,6 +21,8 @@ export interface PlantedBug {
   readonly breaks: string;
   /** Who has to notice it: the cheapest of those that do. */
   readonly caughtBy: Suite;
+  /** What its suite cannot do without, and is skipped without. */
+  readonly needs?: 'postgres';
 }
 
 export function test(file: string, only: string): Suite {

@@ -5,6 +5,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { isPostgresThere } from '../support/postgres-server.ts';
 import type { PlantedBug } from './bug.ts';
 import { PLANTED_BUGS, tableOf, turnOf } from './catalogue.ts';
 import { huntAll, runGreen, type Verdict } from './schedule.ts';
@@ -56,8 +57,19 @@ async function hunt(bugs: readonly PlantedBug[]): Promise<number> {
   }
 }
 
+/** Says of the others why they are left out. */
+function possible(bugs: readonly PlantedBug[]): PlantedBug[] {
+  const missing = isPostgresThere() ? undefined : 'its tests need PostgreSQL, which is not installed here';
+  const [left, kept] = [bugs.filter(({ needs }) => needs !== undefined && missing !== undefined), new Set(bugs)];
+  for (const bug of left) {
+    kept.delete(bug);
+    console.log(`left out, for ${missing}: ${bug.name}`);
+  }
+  return [...kept];
+}
+
 const named = PLANTED_BUGS.filter(({ name }) => name.includes(values.only));
 const chosen = values.count === undefined ? named : turnOf(named, Number(values.count), Number(values.seed));
 if (chosen.length === 0) throw new Error(`no planted bug has ${values.only} in its name`);
 if (values.list) console.log(tableOf(chosen));
-else process.exitCode = await hunt(chosen);
+else process.exitCode = await hunt(possible(chosen));

@@ -4,8 +4,10 @@ import { COMPACTION_BUGS } from './bugs/compaction.ts';
 import { COORDINATOR_BUGS } from './bugs/coordinator.ts';
 import { FLUSH_BUGS } from './bugs/flush.ts';
 import { OBJECT_BUGS } from './bugs/objects.ts';
+import { POSTGRES_BUGS } from './bugs/postgres.ts';
 import { RING_BUGS } from './bugs/ring.ts';
 import { SEGMENT_BUGS } from './bugs/segment.ts';
+import { STORE_BUGS } from './bugs/store.ts';
 import { WAL_BUGS } from './bugs/wal.ts';
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
@@ -16,6 +18,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ...COORDINATOR_BUGS,
   ...COMPACTION_BUGS,
   ...OBJECT_BUGS,
+  ...STORE_BUGS,
+  ...POSTGRES_BUGS,
 ];
 
 /** `count` of the bugs: each seed takes those behind the last one's, and begins anew behind the last bug. */

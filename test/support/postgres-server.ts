@@ -38,6 +38,11 @@ export async function findPostgres(): Promise<{ bin: string } | { missing: strin
   return installed === undefined ? { missing: 'the package of PostgreSQL lacks its programs' } : { bin: installed };
 }
 
+/** Without installing anything. */
+export function isPostgresThere(): boolean {
+  return (programsOfMachine() ?? programsOfPackage()) !== undefined;
+}
+
 function programsOfMachine(): string | undefined {
   if (!existsSync(DEBIAN_VERSIONS)) return undefined;
   const versions = readdirSync(DEBIAN_VERSIONS).sort((left, right) => Number(right) - Number(left));

@@ -11,7 +11,9 @@
 import { join } from 'node:path';
 import { isSystemError } from '../../base/node-file-system.ts';
 import type { FileHandle } from '../../base/file-system.ts';
-import { replaceFile, writeWhole } from '../../base/whole-file.ts';
+import { replaceFile, TEMPORARY_SUFFIX, writeWhole } from '../../base/whole-file.ts';
+import { isMillraceError } from '../../errors/millrace-error.ts';
+import { writeFailure } from '../../errors/write-failure.ts';
 import { readBlock } from './block-reader.ts';
 import { BlockWriter, type ChainEnd, type FileIdentity } from './block-writer.ts';
 import { ByteReader, PayloadError } from './byte-reader.ts';
@@ -26,17 +28,30 @@ const CHECKSUM_DIGITS = 16;
 /** Of the log of a number. */
 export type CloseMark = ChainEnd & { readonly fileNumber: number };
 
-/** Makes the mark durable. All of the log up to there is. */
-export async function writeCloseMark(
-  { fileSystem, directory, storeId }: ManifestPlace,
-  { fileNumber, sequence, position, previous }: CloseMark,
-): Promise<void> {
+/**
+ * Makes the mark durable. All of the log up to there is. On a full disk the mark of before stays: a store can be closed
+ * there, and what an older mark says is true as well.
+ */
+export async function writeCloseMark(place: ManifestPlace, mark: CloseMark): Promise<void> {
+  const { fileSystem, directory } = place;
+  const path = join(directory, CLOSE_MARK_NAME);
+  try {
+    const bytes = encodeMark(place, mark);
+    await replaceFile(fileSystem, path, (handle) => writeWhole(handle, bytes, 0));
+    fileSystem.syncDirectorySync(directory);
+  } catch (error) {
+    const failure = writeFailure(path, error);
+    if (!isMillraceError(failure, 'ERR_MILLRACE_DISK_FULL')) throw failure;
+    fileSystem.removeSync(path + TEMPORARY_SUFFIX);
+  }
+}
+
+function encodeMark({ storeId }: ManifestPlace, { fileNumber, sequence, position, previous }: CloseMark): Uint8Array {
   const block = new BlockWriter({ kind: BLOCK_KIND.close, storeId, fileNumber }, FIRST);
   block.payload.unsigned(sequence);
   block.payload.unsigned(position);
   block.payload.checksum(previous.toString(16).padStart(CHECKSUM_DIGITS, '0'));
-  await replaceFile(fileSystem, join(directory, CLOSE_MARK_NAME), (handle) => writeWhole(handle, block.seal(), 0));
-  fileSystem.syncDirectorySync(directory);
+  return block.seal();
 }
 
 /**

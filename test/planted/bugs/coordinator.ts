@@ -165,4 +165,23 @@ export const COORDINATOR_BUGS: readonly PlantedBug[] = [
     breaks: 'a block whose sync had failed is durable before anything is built on it',
     caughtBy: test('coordinator/manifest-swap', 'the last block is written again at open, in case its sync had failed'),
   },
+  {
+    name: 'manifest not held against the mark of its last close',
+    file: `${MANIFEST}/log-reader.ts`,
+    source: `if (this.#reached === undefined || this.#reached.sequence <= sequence) return;`,
+    replacement: `if (this.#reached === undefined || sequence > 0) return;`,
+    breaks: 'a manifest that was cut is damage, and not the end of the log',
+    caughtBy: test(
+      'coordinator/manifest-damage',
+      'after a clean close, a log that is cut anywhere in front of its last change is refused',
+    ),
+  },
+  {
+    name: 'mark of the last close ahead of the log',
+    file: 'src/coordinator/writing-ledger.ts',
+    source: `const reached = log.end;`,
+    replacement: `const reached = { ...log.end, sequence: log.end.sequence + 2 };`,
+    breaks: 'a store that crashed in whatever way opens',
+    caughtBy: test('coordinator/real-files', 'keeps its state from one opening to the next'),
+  },
 ];
