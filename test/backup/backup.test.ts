@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { backups, open, restore, type Store, verifyBackup } from '../../src/index.ts';
@@ -150,6 +150,38 @@ suite('backup', () => {
     );
     assert.deepEqual(await recordsOf(await work.restored('copy'), 's'), numbered(60));
     await assert.rejects(store.backup(work.target, { keep: 0 }), coded('ERR_MILLRACE_INVALID_ARGUMENT', 'keep'));
+  });
+
+  test('a backup that stays keeps what only it needs', async (t) => {
+    const work = new Workplace(t);
+    const store = await work.open({ compaction: { deleteGrace: 0 } });
+    const stream = await store.stream('s');
+    for (let round = 0; round < 2; round += 1) {
+      await stream.appendMany(numbered(20, 'record ', round * 20));
+      await store.backup(work.target);
+    }
+    await store.compact({ force: true });
+    const last = await store.backup(work.target, { keep: 2 });
+    assert.deepEqual([last.backup, last.removedBackups], [3, 1]);
+    assert.equal(work.segments().length, 3, 'two of the second backup, and what they were merged into');
+    for (const backup of [2, 3]) {
+      assert.deepEqual(await recordsOf(await work.restored(`copy ${backup}`, { backup }), 's'), numbered(40));
+    }
+  });
+
+  test('a segment that a backup which was cut short left behind is judged before it is believed', async (t) => {
+    const work = new Workplace(t);
+    const store = await work.open();
+    await (await store.stream('s')).appendMany(numbered(100));
+    await store.backup(work.target);
+    // As if it had been cut short in front of its last step.
+    for (const name of readdirSync(join(work.target, 'backups'))) rmSync(join(work.target, 'backups', name));
+    const [segment = ''] = work.segments();
+    const path = join(work.target, 'segments', segment);
+    damage(path, readFileSync(path).length - 20);
+    const { copiedObjects } = await store.backup(work.target);
+    assert.equal(copiedObjects, 1);
+    assert.deepEqual((await verifyBackup(work.target)).problems, []);
   });
 
   test('a reader beside the writer backs up what is in segments', async (t) => {

@@ -1,5 +1,15 @@
 /** A copy of the compiled tree in which one file at a time is wrong. The working tree is never touched. */
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import ts from 'typescript';
@@ -33,6 +43,8 @@ export class ScratchTree {
 
   constructor() {
     this.root = mkdtempSync(join(tmpdir(), 'millrace-planted-'));
+    // PostgreSQL runs as a user of its own, and has to get at its files.
+    chmodSync(this.root, 0o711);
     this.temporary = join(this.root, 'tmp');
     mkdirSync(this.temporary);
     cpSync(join(ROOT, 'dist'), join(this.root, 'dist'), { recursive: true, filter: (path) => !LEFT_OUT.test(path) });

@@ -17,15 +17,4 @@ export const POSTGRES_BUGS: readonly PlantedBug[] = [
     ),
     needs: 'postgres',
   },
-  {
-    name: 'claim that waits for a locked object',
-    file: LOADER,
-    source: `    const lock = skipLocked ? 'FOR UPDATE SKIP LOCKED' : 'FOR UPDATE';
-    const text = \`SELECT * FROM \${objects}`,
-    replacement: `    const lock = skipLocked ? 'FOR UPDATE ' : 'FOR UPDATE';
-    const text = \`SELECT * FROM \${objects}`,
-    breaks: 'who looks for work waits for nobody',
-    caughtBy: test(CONCURRENCY, 'an object that another transaction is changing is not waited for by a claim'),
-    needs: 'postgres',
-  },
 ];

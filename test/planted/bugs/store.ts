@@ -55,8 +55,8 @@ export const STORE_BUGS: readonly PlantedBug[] = [
     replacement: `if (found.bytes > 0) return true;`,
     breaks: RESTORED,
     caughtBy: test(
-      'backup/steps',
-      'cut off at any step, the target holds whole backups only, and the next one succeeds',
+      'backup/backup',
+      'a segment that a backup which was cut short left behind is judged before it is believed',
     ),
   },
   {
@@ -65,6 +65,6 @@ export const STORE_BUGS: readonly PlantedBug[] = [
     source: `for (const number of numbers.slice(old.length, -1)) {`,
     replacement: `for (const number of numbers.slice(old.length + 1, -1)) {`,
     breaks: RESTORED,
-    caughtBy: test('backup/backup', 'keep removes older backups and what only they needed'),
+    caughtBy: test('backup/backup', 'a backup that stays keeps what only it needs'),
   },
 ];
