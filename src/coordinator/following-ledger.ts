@@ -2,7 +2,8 @@
 import type { Clock } from '../base/clock.ts';
 import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import type { Ledger, Query } from './ledger.ts';
-import { loadManifest, readCurrent, type LoadedManifest, type ManifestPlace } from './manifest/manifest.ts';
+import { loadManifest, readCurrent, type LoadedManifest } from './manifest/manifest.ts';
+import type { ManifestPlace } from './manifest/place.ts';
 
 export class FollowingLedger implements Ledger {
   readonly #place: ManifestPlace;

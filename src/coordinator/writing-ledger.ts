@@ -12,14 +12,8 @@ import type { Command, Decision } from './commands/decision.ts';
 import type { Ledger, Query } from './ledger.ts';
 import { writeCloseMark } from './manifest/close-mark.ts';
 import type { LogWriter } from './manifest/log-writer.ts';
-import {
-  loadManifest,
-  openManifest,
-  removeOthers,
-  writeGeneration,
-  type Generation,
-  type ManifestPlace,
-} from './manifest/manifest.ts';
+import { loadManifest, openManifest, removeOthers, writeGeneration, type Generation } from './manifest/manifest.ts';
+import type { ManifestPlace } from './manifest/place.ts';
 import { advanceTime, apply } from './state/apply.ts';
 import type { StateEvent } from './state/event.ts';
 import type { State } from './state/state.ts';

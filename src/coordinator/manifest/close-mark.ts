@@ -20,7 +20,7 @@ import { ByteReader, PayloadError } from './byte-reader.ts';
 import { readFailure } from './failures.ts';
 import { FileWindow } from './file-window.ts';
 import { BLOCK_KIND, CLOSE_MARK_NAME } from './format.ts';
-import type { ManifestPlace } from './manifest.ts';
+import type { ManifestPlace } from './place.ts';
 
 const FIRST: ChainEnd = { sequence: 0, previous: 0n, position: 0 };
 const CHECKSUM_DIGITS = 16;

@@ -7,7 +7,8 @@ import { keyOf, type State } from '../state/state.ts';
 import type { FileIdentity } from './block-writer.ts';
 import { FileWindow, type WindowSource } from './file-window.ts';
 import { BLOCK_KIND } from './format.ts';
-import { type ManifestPlace, writeGeneration } from './manifest.ts';
+import { writeGeneration } from './manifest.ts';
+import type { ManifestPlace } from './place.ts';
 import { readSnapshot } from './snapshot-reader.ts';
 import { settledRowsOf, snapshotBlocks } from './snapshot-writer.ts';
 

@@ -3,7 +3,7 @@
  * before CURRENT is swapped, and the old pair goes after: whenever power fails, CURRENT names a whole one.
  */
 import { dirname, join } from 'node:path';
-import type { FileHandle, FileSystem } from '../../base/file-system.ts';
+import type { FileHandle } from '../../base/file-system.ts';
 import { isSystemError } from '../../base/node-file-system.ts';
 import { TEMPORARY_SUFFIX, replaceFile, writeWhole } from '../../base/whole-file.ts';
 import { MillraceError } from '../../errors/millrace-error.ts';
@@ -24,15 +24,9 @@ import {
 } from './format.ts';
 import { LogReplay } from './log-reader.ts';
 import { LogWriter } from './log-writer.ts';
+import type { ManifestPlace } from './place.ts';
 import { readSnapshot } from './snapshot-reader.ts';
 import { writeSnapshot } from './snapshot-writer.ts';
-
-export interface ManifestPlace {
-  readonly fileSystem: FileSystem;
-  /** Absolute path. Its parent exists. */
-  readonly directory: string;
-  readonly storeId: Uint8Array;
-}
 
 export interface LoadedManifest {
   readonly state: State;
