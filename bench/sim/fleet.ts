@@ -32,7 +32,7 @@ import { EventQueue } from './event-queue.ts';
 import { FleetView } from './fleet-view.ts';
 import { countJob, type Measures, newMeasures } from './measures.ts';
 import { addRequests, type RequestCounts } from './prices.ts';
-import { deleteRequests, rewriteReadRequests, scanRequests, writeRequests } from './requests.ts';
+import { deleteRequests, type RewriteRequests, rewriteRequests, scanRequests, writeRequests } from './requests.ts';
 import { modelOutputs } from './rewrite-model.ts';
 import { sampleOf } from './sample.ts';
 import { BURST_OBJECTS, burstInterval, makeStreams, objectInterval, ObjectMaker } from './workload.ts';
@@ -52,8 +52,7 @@ interface Work {
   readonly dropped: readonly RunReference[];
   readonly readBytes: number;
   readonly reads: RequestCounts;
-  /** What the writer of each output may hold. */
-  readonly writerBytes: number | undefined;
+  readonly writers: RewriteRequests['writers'];
   /** Place of the claim among the deletions. */
   readonly claim: number;
 }
@@ -172,22 +171,20 @@ export class Fleet {
     const layout = layOut(job, new Map(), this.#options.settings);
     const keys = layout.outputs.length === 0 ? [] : this.#reserve(layout.outputs.length);
     const outputs = modelOutputs(job, layout, keys, (streamId) => this.#streams[streamId - 1]!.keys);
-    let readBytes = 0;
-    for (const { runs } of job.inputs) for (const { byteLength } of runs) readBytes += byteLength;
-    const { requests: reads, writerBytes } = rewriteReadRequests(layout, job.inputs, this.#options.settings.jobBytes);
+    const { reads, readBytes, writers } = rewriteRequests(layout, job.inputs, this.#options.settings.jobBytes);
     const { dropped } = layout;
-    return { job, reason, outputs, dropped, readBytes, reads, writerBytes, claim: this.deadlines.claimed() };
+    return { job, reason, outputs, dropped, readBytes, reads, writers, claim: this.deadlines.claimed() };
   }
 
-  #finish({ job, reason, outputs, dropped, readBytes, reads, writerBytes, claim }: Work): void {
+  #finish({ job, reason, outputs, dropped, readBytes, reads, writers, claim }: Work): void {
     const { measures } = this;
     this.#run(commitJob(this.#state, { jobId: job.jobId, token: job.token, outputs, dropped }));
     const inputKeys = job.inputs.map(({ key }) => key);
     this.deadlines.replaced(inputKeys, outputs, claim);
     let writtenBytes = 0;
-    for (const { bytes } of outputs) {
+    for (const [index, { bytes }] of outputs.entries()) {
       writtenBytes += bytes;
-      addRequests(measures.rewriteWrites, writeRequests(bytes, writerBytes));
+      addRequests(measures.rewriteWrites, writeRequests(bytes, ...(writers[index] ?? [])));
     }
     addRequests(measures.rewriteReads, reads);
     countJob(measures, reason, { inputs: inputKeys.length, outputs: outputs.length, readBytes, writtenBytes });

@@ -2,7 +2,7 @@
  * Requests that the production code sends to S3: how the writer cuts an object into parts, how a rewrite reads its
  * inputs, and how a reader gets at a run. Pure, from sizes alone.
  */
-import { planInputs, RUN_READ_BYTES } from '../../src/compaction/input-windows.ts';
+import { AHEAD_READ_BYTES, planJob, readRequests, spanOf } from '../../src/compaction/job-memory.ts';
 import type { Layout } from '../../src/compaction/layout.ts';
 import { MIB } from '../../src/limits/limits.ts';
 import { planParts, writerMemoryOf } from '../../src/object/s3/options.ts';
@@ -17,28 +17,48 @@ const DELETE_AT_ONCE = 1_000;
  * Up to two parts a single request; beyond, the key is asked for, and begin, parts, end and a check follow. `memory`:
  * what the writer may hold.
  */
-export function writeRequests(bytes: number, memory?: number): RequestCounts {
-  const { partBytes, singleBytes } = planParts({}, memory);
+export function writeRequests(bytes: number, memory?: number, expected?: number): RequestCounts {
+  const { partBytes, singleBytes } = planParts({}, memory, expected);
   if (bytes <= singleBytes) return { puts: 1, gets: 0, deletes: 0 };
   return { puts: Math.ceil(bytes / partBytes) + 2, gets: 2, deletes: 0 };
 }
 
+/** What a rewrite reads, and how it writes. */
+export interface RewriteRequests {
+  readonly reads: RequestCounts;
+  /** Of runs, each as often as there are waves that pass it. */
+  readonly readBytes: number;
+  /** By output, what its writer may hold, and what it is told of the size. */
+  readonly writers: readonly (readonly [number | undefined, number])[];
+}
+
 /**
- * A rewrite asks for the tail of each input, for its windows, and for each run that is larger than those by itself.
- * `writerBytes` is what the writers of its outputs may hold.
+ * A rewrite asks for the tail of each input, and in each wave for the inputs as the plan says; runs with keys are read
+ * in one pass before.
  */
-export function rewriteReadRequests(
+export function rewriteRequests(
   layout: Layout,
   inputs: readonly { readonly key: string; readonly bytes: number }[],
   memoryBytes: number,
-): { readonly requests: RequestCounts; readonly writerBytes: number | undefined } {
-  let gets = 0;
-  const planned = planInputs(layout, inputs, memoryBytes, writerMemoryOf({}));
-  for (const { live, plan } of planned.inputs) {
-    gets += plan.windows.length + (plan.whole ? 0 : 1);
-    for (const { length } of live) if (length > plan.windowBytes) gets += Math.ceil(length / RUN_READ_BYTES);
+): RewriteRequests {
+  let gets = inputs.length;
+  let readBytes = 0;
+  const writers: [number | undefined, number][] = [];
+  for (const wave of planJob(layout, inputs, memoryBytes, { writerMemory: writerMemoryOf({}), stream: true })) {
+    gets += readRequests(wave);
+    readBytes += wave.inputs.reduce((sum, { live }) => sum + spanOf(live), 0);
+    for (const [place, output] of wave.outputs.entries()) {
+      writers[output] = [wave.writerBytes[place], wave.outputBytes[place] ?? 0];
+    }
   }
-  return { requests: { puts: 0, gets, deletes: 0 }, writerBytes: planned.writerBytes };
+  for (const { keys, parents } of layout.outputs.flatMap(({ runs }) => runs)) {
+    if (keys === 'all') continue;
+    for (const { byteLength } of parents) {
+      gets += Math.ceil(byteLength / AHEAD_READ_BYTES);
+      readBytes += byteLength;
+    }
+  }
+  return { reads: { puts: 0, gets, deletes: 0 }, readBytes, writers };
 }
 
 export function deleteRequests(objects: number): RequestCounts {

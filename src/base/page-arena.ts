@@ -20,7 +20,6 @@ export class PageArena {
   #memory: Uint8Array;
   /** By position; no two touch. */
   readonly #gaps: Gap[];
-  #taken = 0;
   #closed = false;
 
   /** What is not touched takes no memory. */
@@ -43,11 +42,10 @@ export class PageArena {
     gap.at += length;
     gap.bytes -= length;
     if (gap.bytes === 0) this.#gaps.splice(index, 1);
-    this.#taken += 1;
     return piece;
   }
 
-  /** Takes back a piece, once, that nobody reads or writes any more. Other memory is let go. */
+  /** Takes back a piece, or whole pages of one, once, that nobody uses any more. Other memory is let go. */
   giveBack(piece: Uint8Array): void {
     if (piece.buffer !== this.#memory.buffer) return;
     const at = piece.byteOffset;
@@ -58,7 +56,6 @@ export class PageArena {
     const after = this.#gaps[index];
     const isTaken = (before === undefined || before.at + before.bytes <= at) && at + bytes <= (after?.at ?? Infinity);
     assert(isTaken, 'a piece is given back once');
-    this.#taken -= 1;
     this.#gaps.splice(index, 0, { at, bytes });
     this.#join(index);
     this.#join(index - 1);
@@ -80,8 +77,10 @@ export class PageArena {
   }
 
   #keep(): void {
-    if (!this.#closed || this.#taken > 0 || this.#memory.length > KEPT_BYTES_MAX) return;
+    const isWhole = this.#gaps.length === 1 && this.#gaps[0]?.bytes === this.#memory.length;
+    if (!this.#closed || !isWhole || this.#memory.length > KEPT_BYTES_MAX) return;
     if ((idle?.length ?? 0) < this.#memory.length) idle = this.#memory;
     this.#memory = new Uint8Array(0);
+    this.#gaps.length = 0;
   }
 }

@@ -3,24 +3,9 @@
  * it. A request costs the same whatever it fetches, so windows are as large as the memory of a job allows; small inputs
  * are read whole. A window ends where a run ends: nothing is carried from one to the next.
  */
-import { KIB, MIB } from '../limits/limits.ts';
-import type { WriterMemory } from '../object/object-store.ts';
-import type { Layout } from './layout.ts';
+import { KIB } from '../limits/limits.ts';
+import type { Layout, LayoutOutput } from './layout.ts';
 
-/** One request of a run that is larger than its input's window; twice as much is in memory. */
-export const RUN_READ_BYTES: number = 4 * MIB;
-/** Two buffers of segment output for each output that is open. */
-const OUTPUT_BYTES: number = 2 * MIB;
-/** The index of keys, and a bit for each record. */
-const KEYS_BYTES: number = 33 * MIB;
-/** Chunks in the making, the heap, and memory given back and not collected yet: measured as growth of the process. */
-const REST_BYTES: number = 24 * MIB;
-/**
- * Of what is left for windows and uploads, this goes to uploads. A part costs what twelve reads cost, and smaller
- * windows cost a read of each input: for a dozen inputs and more the sum is least at about half.
- */
-const UPLOADS_SHARE = 1 / 2;
-const WINDOWS_BYTES_MIN: number = 4 * MIB;
 /** A smaller gap of dead bytes is cheaper to read than to skip. */
 const GAP_BYTES: number = 64 * KIB;
 /** Windows on their way beside those in use, for each that is in use. */
@@ -54,46 +39,8 @@ export interface WindowsPlan {
   readonly aheadBytes: number;
 }
 
-/** An input that is read, and how. */
-export interface PlannedInput<Input> {
-  readonly input: Input;
-  readonly live: readonly ByteRange[];
-  readonly plan: InputPlan;
-}
-
-/** How a job uses its memory. */
-export interface JobMemory<Input> {
-  readonly windows: WindowsPlan;
-  readonly inputs: readonly PlannedInput<Input>[];
-  /** What the writer of each output may hold; `undefined` where writers hold nothing. */
-  readonly writerBytes: number | undefined;
-}
-
-/** Inputs of which the layout takes nothing are not read, and are left out. */
-export function planInputs<Input extends { readonly key: string; readonly bytes: number }>(
-  layout: Layout,
-  inputs: readonly Input[],
-  memoryBytes: number,
-  writer?: WriterMemory,
-): JobMemory<Input> {
-  const live = liveRanges(layout);
-  const read = inputs.flatMap((input) => {
-    const ranges = live.get(input.key);
-    return ranges === undefined ? [] : [{ input, bytes: input.bytes, live: ranges }];
-  });
-  const keyed = layout.outputs.some(({ runs }) => runs.some(({ keys }) => keys !== 'all'));
-  const { windowsBytes, writerBytes } = shareOut(memoryBytes, openAtOnce(layout), keyed, writer);
-  const windows = planWindows(read, windowsBytes);
-  const plans = windows.inputs;
-  return {
-    windows,
-    writerBytes,
-    inputs: read.map(({ input, live: ranges }, index) => ({ input, live: ranges, plan: plans[index] as InputPlan })),
-  };
-}
-
 /** By input, the ranges of all runs that are read, by position. */
-function liveRanges({ outputs }: Layout): Map<string, ByteRange[]> {
+export function liveRanges({ outputs }: Layout): Map<string, ByteRange[]> {
   const live = new Map<string, ByteRange[]>();
   for (const { runs } of outputs) {
     for (const { parents } of runs) {
@@ -109,28 +56,10 @@ function liveRanges({ outputs }: Layout): Map<string, ByteRange[]> {
 }
 
 /** Streams are written in order, so an output is open from its first stream to its last one. */
-function openAtOnce({ outputs }: Layout): number {
+export function openAtOnce(outputs: readonly LayoutOutput[]): number {
   const spans = outputs.map(({ runs }) => ({ first: runs[0]?.streamId ?? 0, last: runs.at(-1)?.streamId ?? 0 }));
   const overlaps = spans.map(({ first }) => spans.filter((span) => span.first <= first && first <= span.last).length);
   return Math.max(0, ...overlaps);
-}
-
-/**
- * What is left of a job's memory for its windows, and for the writer of each of so many open outputs. The memory covers
- * keys and output buffers; the largest single chunk comes on top.
- */
-export function shareOut(
-  memoryBytes: number,
-  outputs: number,
-  keyed: boolean,
-  writer?: WriterMemory,
-): { readonly windowsBytes: number; readonly writerBytes: number | undefined } {
-  const others = 2 * RUN_READ_BYTES + OUTPUT_BYTES * outputs + REST_BYTES + (keyed ? KEYS_BYTES : 0);
-  const left = Math.max(WINDOWS_BYTES_MIN, memoryBytes - others);
-  if (writer === undefined || outputs === 0) return { windowsBytes: left, writerBytes: undefined };
-  const share = Math.floor((left * UPLOADS_SHARE) / outputs);
-  const writerBytes = Math.min(writer.ample, Math.max(writer.least, share));
-  return { windowsBytes: Math.max(WINDOWS_BYTES_MIN, left - writerBytes * outputs), writerBytes };
 }
 
 /** Shares `budget` out: what an input smaller than its share leaves goes to the others. */

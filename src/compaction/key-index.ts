@@ -14,8 +14,17 @@ export interface KeyIndexLimits {
   readonly bytes: number;
 }
 
-/** About 17 MiB: 28 bytes a key, two slots for each key, and the keys themselves. */
-const KEY_INDEX_LIMITS: KeyIndexLimits = { keys: 2 ** 18, bytes: 8 * 1024 * 1024 };
+/** As large as memory allows: a smaller index takes more passes. */
+export const KEY_INDEXES: readonly [KeyIndexLimits, KeyIndexLimits] = [
+  { keys: 2 ** 18, bytes: 8 * 1024 * 1024 },
+  { keys: 2 ** 16, bytes: 2 * 1024 * 1024 },
+];
+const BYTES_PER_KEY = 28;
+
+/** Two slots for each key, what is known of it, and the keys themselves. */
+export function keyIndexBytes({ keys, bytes }: KeyIndexLimits): number {
+  return keys * BYTES_PER_KEY + bytes;
+}
 
 /** Longer keys are held as digests: 32 bytes instead of up to 64 KiB. */
 const VERBATIM_BYTES_MAX = 64;
@@ -42,7 +51,7 @@ export class KeyIndex {
   #to: number = HASHES_END;
 
   /** `hash` yields unsigned 32-bit integers. */
-  constructor(hash: KeyHash, limits: KeyIndexLimits = KEY_INDEX_LIMITS) {
+  constructor(hash: KeyHash, limits: KeyIndexLimits = KEY_INDEXES[0]) {
     assert(Number.isInteger(Math.log2(limits.keys)), 'slots are found by masking');
     this.#limits = limits;
     this.#hash = hash;

@@ -58,7 +58,7 @@ async function walkParent(
 ): Promise<void> {
   const target = new Uint8Array(CHUNK_RAW_BYTES_TARGET);
   let next = ordinal;
-  for await (const chunk of reader.chunks(parent, streamId)) {
+  for await (const chunk of reader.chunks(parent, streamId, true)) {
     const { type, firstOffset, offsetSpan, recordCount } = chunk.header;
     if (type !== CHUNK_TYPE.records) continue;
     const readable = firstOffset < to && firstOffset + offsetSpan > from;

@@ -1,7 +1,8 @@
 /** Reads input runs chunk by chunk, verified, and holds what it reads against what the coordinator says of them. */
 import { SpareMemory } from '../base/spare-memory.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
-import type { ObjectStore } from '../object/object-store.ts';
+import type { ObjectStore, StreamRead } from '../object/object-store.ts';
+import type { SegmentSource } from '../segment/source.ts';
 import { checkSegmentSize, parseTail } from '../segment/footer-parser.ts';
 import { TAIL_BYTES } from '../segment/format.ts';
 import { segmentCorrupt } from '../segment/errors.ts';
@@ -9,73 +10,88 @@ import type { StoredChunk } from '../segment/chunk-reader.ts';
 import { streamChunks } from '../segment/chunk-stream.ts';
 import { required } from '../base/assert.ts';
 import { type BufferAccount, InputSource, type ReadBytes, WindowMemory } from './input-source.ts';
-import { planInputs, RUN_READ_BYTES } from './input-windows.ts';
+import { InputStream } from './input-stream.ts';
+import type { ByteRange } from './input-windows.ts';
+import { AHEAD_READ_BYTES, RUN_READ_BYTES, STREAM_READ_BYTES, type Wave } from './job-memory.ts';
 import type { LayoutParent } from './layout.ts';
 import type { Pace } from './pace.ts';
 import type { RewriteInput, RewriteJob } from './rewrite-job.ts';
+
+/** Two pieces of a stream. */
+const STREAM_HELD_BYTES: number = 2 * STREAM_READ_BYTES;
+
+interface ChunkSource {
+  readonly source: SegmentSource;
+  readonly readBytes: number;
+  /** Its memory may be used again once its chunks were looked at. */
+  readonly isOwn: boolean;
+}
 
 /** Reads of one run in memory: the one whose chunks are looked at, and the next. */
 const RUN_READS = 2;
 
 export class ParentReader {
   readonly #objects: ObjectStore;
-  readonly #job: RewriteJob;
   readonly #pace: Pace;
   readonly #account: BufferAccount;
   readonly #cancelled: Int32Array;
   readonly #runMemory: SpareMemory = new SpareMemory(RUN_READS);
-  readonly #sources: Map<string, InputSource> = new Map();
-  #windows: WindowMemory | undefined;
-  #writerBytes: number | undefined;
+  readonly #windows: Map<string, InputSource> = new Map();
+  readonly #streams: Map<string, InputStream> = new Map();
+  readonly #sizes: Map<string, number> = new Map();
+  /** Inputs that were found to be what was committed. */
+  readonly #checked: Set<string> = new Set();
+  #reading: Wave<RewriteInput>['reading'] = 'runs';
+  #memory: WindowMemory | undefined;
 
   constructor(objects: ObjectStore, job: RewriteJob, pace: Pace, account: BufferAccount) {
     this.#objects = objects;
-    this.#job = job;
     this.#pace = pace;
     this.#account = account;
     this.#cancelled = new Int32Array(job.cancel);
+    for (const { key, bytes } of job.inputs) this.#sizes.set(key, bytes);
   }
 
-  /** What the writer of an output may hold, once the inputs are open; `undefined` where writers hold nothing. */
-  get writerBytes(): number | undefined {
-    return this.#writerBytes;
-  }
-
-  /** Checks that every input is there and is the object that was committed. */
-  async open(): Promise<void> {
-    const { layout, inputs: committed, memoryBytes } = this.#job;
-    const { inputs, windows, writerBytes } = planInputs(layout, committed, memoryBytes, this.#objects.writerMemory);
-    this.#writerBytes = writerBytes;
-    const memory = new WindowMemory(windows);
-    this.#windows = memory;
+  /** Checks that every input is there and is the object that was committed. What was open for the last wave is closed. */
+  async open({ reading, inputs, windows, together }: Wave<RewriteInput>): Promise<void> {
+    this.close();
+    this.#reading = reading;
+    const memory = windows === undefined ? undefined : new WindowMemory(windows);
+    this.#memory = memory;
     const account = this.#account;
     const opened = await Promise.allSettled(
-      inputs.map(async ({ input, plan }) => {
+      inputs.map(async ({ input, live, plan }) => {
         const read: ReadBytes = (position, length, into) => this.#read(input.key, position, length, into);
-        const source = new InputSource({ size: input.bytes, read, plan, memory, account });
-        this.#sources.set(input.key, source);
-        await checkInput(input, plan.whole ? (position, length) => source.read(position, length) : read);
+        if (plan !== undefined && memory !== undefined) {
+          const source = new InputSource({ size: input.bytes, read, plan, memory, account });
+          this.#windows.set(input.key, source);
+          return this.#check(input, plan.whole ? (position, length) => source.read(position, length) : read);
+        }
+        if (reading === 'streams') this.#streams.set(input.key, this.#streamOf(input, live));
+        return this.#check(input, read);
       }),
     );
     for (const outcome of opened) if (outcome.status === 'rejected') throw outcome.reason;
-    for (const source of this.#sources.values()) source.begin();
+    for (const source of this.#windows.values()) source.begin();
+    if (!together) return;
+    for (const { input, live } of inputs) this.#streams.get(input.key)?.begin(live[0]?.position ?? 0);
   }
 
-  /** Yields the run's chunks. A chunk is valid until the next one is asked for. */
-  async *chunks(parent: LayoutParent, streamId: number): AsyncGenerator<StoredChunk> {
+  /**
+   * Yields the run's chunks. A chunk is valid until the next one is asked for. `ahead`: the run is read once more in its
+   * turn, in the order of streams and offsets.
+   */
+  async *chunks(parent: LayoutParent, streamId: number, ahead = false): AsyncGenerator<StoredChunk> {
     const { objectKey, byteOffset: position, byteLength: length, firstOffset, nextOffset } = parent;
-    const input = required(this.#sources.get(objectKey), 'parents are runs of the inputs');
-    const source = input.sourceFor(length);
-    const run = { streamId, firstOffset, nextOffset, base: firstOffset };
-    const windowed = input.isWindowed(length);
-    // Windows are not given away.
-    const memory = windowed ? {} : { memory: this.#runMemory };
-    const range = { objectKey, position, length, ...run, readBytes: RUN_READ_BYTES, ...memory };
-    const buffers = windowed ? 0 : Math.min(length, RUN_READS * RUN_READ_BYTES);
+    const run = { objectKey, position, length, streamId, firstOffset, nextOffset, base: firstOffset };
+    const { source, readBytes, isOwn } = this.#sourceOf(parent, ahead);
+    // What others hold is not given away.
+    const memory = isOwn ? { memory: this.#runMemory } : {};
+    const buffers = isOwn ? Math.min(length, RUN_READS * readBytes) : 0;
     const seen = { chunks: 0, records: 0 };
     this.#account.add(buffers);
     try {
-      for await (const chunk of streamChunks(source, range)) {
+      for await (const chunk of streamChunks(source, { ...run, readBytes, ...memory })) {
         seen.chunks += 1;
         seen.records += chunk.header.recordCount;
         this.#checkCancelled();
@@ -89,12 +105,51 @@ export class ParentReader {
 
   /** The run is not read again. */
   done({ objectKey, byteOffset, byteLength }: LayoutParent): void {
-    this.#sources.get(objectKey)?.done(byteOffset + byteLength);
+    this.#windows.get(objectKey)?.done(byteOffset + byteLength);
   }
 
   close(): void {
-    for (const source of this.#sources.values()) source.close();
-    this.#windows?.close();
+    for (const source of [...this.#windows.values(), ...this.#streams.values()]) source.close();
+    this.#account.add(-STREAM_HELD_BYTES * this.#streams.size);
+    this.#windows.clear();
+    this.#streams.clear();
+    this.#memory?.close();
+    this.#memory = undefined;
+  }
+
+  #sourceOf({ objectKey, byteLength }: LayoutParent, ahead: boolean): ChunkSource {
+    const windows = this.#windows.get(objectKey);
+    if (windows?.isWindowed(byteLength) === true) return { source: windows, readBytes: RUN_READ_BYTES, isOwn: false };
+    const stream = ahead ? undefined : this.#streams.get(objectKey);
+    if (stream !== undefined) return { source: stream, readBytes: STREAM_READ_BYTES, isOwn: false };
+    const size = required(this.#sizes.get(objectKey), 'parents are runs of the inputs');
+    const read: ReadBytes = (position, length, into) => this.#read(objectKey, position, length, into);
+    const readBytes = this.#reading === 'windows' ? RUN_READ_BYTES : AHEAD_READ_BYTES;
+    return { source: { size, read }, readBytes, isOwn: true };
+  }
+
+  #streamOf({ key, bytes }: RewriteInput, live: readonly ByteRange[]): InputStream {
+    const stream = required(this.#objects.stream, 'a plan with streams is for a store that has them');
+    const last = required(live.at(-1), 'an input of a wave has runs');
+    this.#account.add(STREAM_HELD_BYTES);
+    const counted: StreamRead = (...range) => this.#counted(stream.apply(this.#objects, range));
+    return new InputStream({ key, size: bytes, end: last.position + last.length, stream: counted });
+  }
+
+  async *#counted(pieces: ReturnType<StreamRead>): ReturnType<StreamRead> {
+    this.#account.reads += 1;
+    for await (const piece of pieces) {
+      await this.#pace.take(piece.length);
+      this.#checkCancelled();
+      this.#account.readBytes += piece.length;
+      yield piece;
+    }
+  }
+
+  async #check(input: RewriteInput, read: ReadBytes): Promise<void> {
+    if (this.#checked.has(input.key)) return;
+    await checkInput(input, read);
+    this.#checked.add(input.key);
   }
 
   async #read(key: string, position: number, length: number, into?: Uint8Array): Promise<Uint8Array> {

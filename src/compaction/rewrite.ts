@@ -14,10 +14,11 @@ import { SegmentWriter } from '../segment/writer.ts';
 import { BufferAccount } from './input-source.ts';
 import { KeyIndex, type KeyIndexLimits } from './key-index.ts';
 import { selectStream } from './key-pass.ts';
+import { planJob, type Wave } from './job-memory.ts';
 import type { LayoutOutput, LayoutRun } from './layout.ts';
 import { Pace, type Sleep } from './pace.ts';
 import { ParentReader } from './parent-reader.ts';
-import type { RewriteCounters, RewriteJob, RewriteResult } from './rewrite-job.ts';
+import type { RewriteCounters, RewriteInput, RewriteJob, RewriteResult } from './rewrite-job.ts';
 import { type OpenOutput, RunRewriter, type Selection } from './run-rewriter.ts';
 import { foldTracking } from './tracking-fold.ts';
 
@@ -68,6 +69,7 @@ class Rewrite {
   readonly #account: BufferAccount = new BufferAccount();
   readonly #reader: ParentReader;
   readonly #rewriter: RunRewriter;
+  #wave: Wave<RewriteInput> | undefined;
   readonly #open: Map<number, OutputProgress> = new Map();
   readonly #finished: JobOutput[] = [];
   /** Made for the first stream with keys, and used for all. */
@@ -92,8 +94,12 @@ class Rewrite {
   }
 
   async run(): Promise<RewriteResult> {
-    await this.#reader.open();
-    for (const runs of byStream(this.#job.layout.outputs)) await this.#writeStream(runs);
+    const { layout, inputs, memoryBytes } = this.#job;
+    for (const wave of planJob(layout, inputs, memoryBytes, this.#objects)) {
+      this.#wave = wave;
+      await this.#reader.open(wave);
+      for (const runs of byStream(layout.outputs, wave.outputs)) await this.#writeStream(runs);
+    }
     this.#reader.close();
     this.#counters.readBytes = this.#account.readBytes;
     this.#counters.peakBufferedBytes = this.#account.peak;
@@ -132,7 +138,7 @@ class Rewrite {
     // A seed of its own: nobody can prepare keys that share hashes.
     const seed = BigInt(random.uint32());
     const hash = keyHash ?? ((key: Uint8Array): number => Number(xxh64(key, seed) & 0xffff_ffffn));
-    this.#keys ??= new KeyIndex(hash, keyIndexLimits);
+    this.#keys ??= new KeyIndex(hash, keyIndexLimits ?? this.#wave?.keyIndex);
     return selectStream(this.#reader, streamId, runs, this.#keys, this.#job.tombstonesBefore);
   }
 
@@ -147,7 +153,9 @@ class Rewrite {
   async #openOutput(output: number): Promise<OutputProgress> {
     const { storeId, createdAt } = this.#job;
     const objectKey = this.#keyOf(output);
-    const sink = await this.#objects.create(objectKey, this.#reader.writerBytes);
+    const place = this.#wave?.outputs.indexOf(output) ?? 0;
+    const { writerBytes, outputBytes } = required(this.#wave, 'outputs are written in waves');
+    const sink = await this.#objects.create(objectKey, writerBytes[place], outputBytes[place]);
     const writer = new SegmentWriter(sink, { storeId, objectKey, createdAt });
     const progress = { writer, chunker: new FrameChunker(writer), runs: [] };
     this.#open.set(output, progress);
@@ -169,9 +177,11 @@ class Rewrite {
   }
 }
 
-/** All runs of all outputs, one stream at a time, in the order of offsets. */
-function byStream(outputs: readonly LayoutOutput[]): ScheduledRun[][] {
-  const scheduled = outputs.flatMap(({ runs }, output) => runs.map((run): ScheduledRun => ({ run, output })));
+/** All runs of some outputs, one stream at a time, in the order of offsets. */
+function byStream(outputs: readonly LayoutOutput[], numbers: readonly number[]): ScheduledRun[][] {
+  const scheduled = numbers.flatMap((output) =>
+    required(outputs[output], 'an output of the layout').runs.map((run): ScheduledRun => ({ run, output })),
+  );
   scheduled.sort(
     (left, right) =>
       left.run.streamId - right.run.streamId ||

@@ -24,7 +24,7 @@ export async function foldTracking(
   let entries: TrackingEntry[] = [];
   for (const parent of run.parents) {
     if (!parent.tracking) continue;
-    for await (const chunk of reader.chunks(parent, run.streamId)) {
+    for await (const chunk of reader.chunks(parent, run.streamId, true)) {
       const found = entriesOf(chunk);
       if (run.snapshot) {
         if (chunk.header.type === CHUNK_TYPE.trackingSnapshot) state.replace(found);

@@ -99,8 +99,8 @@ export class CachingObjectStore implements ObjectStore {
     return this.#inner.writerMemory;
   }
 
-  create(key: string, memory?: number): Promise<ObjectWriter> {
-    return this.#inner.create(key, memory);
+  create(key: string, memory?: number, bytes?: number): Promise<ObjectWriter> {
+    return this.#inner.create(key, memory, bytes);
   }
 
   async read(key: string, position: number, length: number, signal?: AbortSignal): Promise<Uint8Array> {

@@ -1,6 +1,6 @@
 /** An object store that counts what goes through it: requests cost money and throttling shows here first. */
 import { isMillraceError } from '../errors/millrace-error.ts';
-import type { ObjectEntry, ObjectStore, ObjectWriter, WriterMemory } from './object-store.ts';
+import type { ObjectEntry, ObjectStore, ObjectWriter, StreamRead, WriterMemory } from './object-store.ts';
 import { RequestCounts, type RequestTally } from './request-tally.ts';
 
 const OBJECT_OPERATIONS = ['create', 'write', 'commit', 'abort', 'read', 'size', 'delete', 'list', 'sweep'] as const;
@@ -68,10 +68,31 @@ export class MeteredObjectStore implements ObjectStore {
     return this.#inner.writerMemory;
   }
 
-  create(key: string, memory?: number): Promise<ObjectWriter> {
+  get stream(): StreamRead | undefined {
+    const { stream } = this.#inner;
+    if (stream === undefined) return undefined;
+    return (...range) => this.#stream(stream.apply(this.#inner, range));
+  }
+
+  create(key: string, memory?: number, bytes?: number): Promise<ObjectWriter> {
     const create = async (): Promise<ObjectWriter> =>
-      new MeteredWriter(await this.#inner.create(key, memory), this.counters);
+      new MeteredWriter(await this.#inner.create(key, memory, bytes), this.counters);
     return metered(this.counters.create, create);
+  }
+
+  async *#stream(pieces: AsyncGenerator<Uint8Array, void, void>): AsyncGenerator<Uint8Array, void, void> {
+    const { read } = this.counters;
+    try {
+      for await (const piece of pieces) {
+        read.bytes += piece.byteLength;
+        yield piece;
+      }
+    } catch (error) {
+      countError(read, error);
+      throw error;
+    } finally {
+      read.calls += 1;
+    }
   }
 
   read(key: string, position: number, length: number, signal?: AbortSignal, into?: Uint8Array): Promise<Uint8Array> {
@@ -151,6 +172,10 @@ export class MeteredObjectStore implements ObjectStore {
 class MeteredWriter implements ObjectWriter {
   readonly #inner: ObjectWriter;
   readonly #counters: ObjectStoreCounters;
+
+  get copies(): boolean {
+    return this.#inner.copies === true;
+  }
 
   constructor(inner: ObjectWriter, counters: ObjectStoreCounters) {
     this.#inner = inner;

@@ -9,6 +9,8 @@ import type { RequestTally } from './request-tally.ts';
 
 /** Receives one object front to back. Exactly one of `commit` and `abort` ends it. */
 export interface ObjectWriter {
+  /** It copies what it takes into memory of its own, so small pieces cost nothing. Default false. */
+  readonly copies?: boolean;
   /**
    * Takes the next bytes. They may be reused by the caller once the promise resolves.
    * Rejects with a coded error; the writer then accepts only `abort`.
@@ -36,13 +38,24 @@ export interface WriterMemory {
   readonly ample: number;
 }
 
+/**
+ * Sends for a range once and yields it piece by piece, whatever its length. What is not asked for yet is not held in
+ * memory. A piece is valid until the next one is asked for. Rejects as `read` does; ending it early ends the request.
+ */
+export type StreamRead = (
+  key: string,
+  position: number,
+  length: number,
+  signal?: AbortSignal,
+) => AsyncGenerator<Uint8Array, void, void>;
+
 /** Where segments lie. Its contract is a suite: `objectStoreContract` of `millrace/testing`. */
 export interface ObjectStore {
   /**
    * Starts an object. Nothing is visible under the key before `commit`. `memory`: what its writer may hold, from
-   * `writerMemory.least` on; default `writerMemory.ample`.
+   * `writerMemory.least` on; default `writerMemory.ample`. `bytes`: how large the object is going to be, at most.
    */
-  create(key: string, memory?: number): Promise<ObjectWriter>;
+  create(key: string, memory?: number, bytes?: number): Promise<ObjectWriter>;
   /** Absent where writers hold nothing. */
   readonly writerMemory?: WriterMemory | undefined;
   /**
@@ -52,6 +65,8 @@ export interface ObjectStore {
    * caller's again when the promise has settled.
    */
   read(key: string, position: number, length: number, signal?: AbortSignal, into?: Uint8Array): Promise<Uint8Array>;
+  /** Absent where a request costs nothing. */
+  readonly stream?: StreamRead | undefined;
   /** Size in bytes; `undefined` when there is no such object. */
   size(key: string): Promise<number | undefined>;
   /**

@@ -10,6 +10,9 @@ import type { SegmentSink } from './sink.ts';
 /** Bytes of one write, except the last. Larger writes gain little on any disk measured; smaller ones cost syncs. */
 export const OUTPUT_BUFFER_BYTES: number = 1024 * 1024;
 
+/** Where the sink copies them again. */
+const COPIED_BUFFER_BYTES: number = 128 * 1024;
+
 /**
  * Buffers that no output of this thread uses at the moment. They are kept: fresh memory is two to three times slower
  * on its first use, and each WebAssembly memory reserves gigabytes of address space.
@@ -19,6 +22,7 @@ const IDLE_BUFFERS_MAX = 8;
 
 export class PagedOutput {
   readonly #sink: SegmentSink;
+  readonly #bufferBytes: number;
   #filling: Uint8Array;
   #other: Uint8Array;
   #filled = 0;
@@ -29,8 +33,14 @@ export class PagedOutput {
 
   constructor(sink: SegmentSink) {
     this.#sink = sink;
-    this.#filling = idle.pop() ?? allocatePages(OUTPUT_BUFFER_BYTES);
-    this.#other = idle.pop() ?? allocatePages(OUTPUT_BUFFER_BYTES);
+    this.#bufferBytes = sink.copies === true ? COPIED_BUFFER_BYTES : OUTPUT_BUFFER_BYTES;
+    this.#filling = this.#buffer();
+    this.#other = this.#buffer();
+  }
+
+  #buffer(): Uint8Array {
+    if (this.#bufferBytes < OUTPUT_BUFFER_BYTES) return new Uint8Array(this.#bufferBytes);
+    return idle.pop() ?? allocatePages(OUTPUT_BUFFER_BYTES);
   }
 
   /** Bytes taken so far: the position of the next byte in the object. */
@@ -40,7 +50,7 @@ export class PagedOutput {
 
   /** Bytes that `put` takes without waiting for a write. */
   get room(): number {
-    return OUTPUT_BUFFER_BYTES - this.#filled + (this.#inFlight === undefined ? OUTPUT_BUFFER_BYTES : 0);
+    return this.#bufferBytes - this.#filled + (this.#inFlight === undefined ? this.#bufferBytes : 0);
   }
 
   /** Copies `bytes`, of which there is room for all. */
@@ -48,8 +58,8 @@ export class PagedOutput {
     assert(!this.#released && bytes.length <= this.room, 'output is put only where there is room');
     let from = 0;
     while (from < bytes.length) {
-      if (this.#filled === OUTPUT_BUFFER_BYTES) this.#startWrite();
-      const count = Math.min(bytes.length - from, OUTPUT_BUFFER_BYTES - this.#filled);
+      if (this.#filled === this.#bufferBytes) this.#startWrite();
+      const count = Math.min(bytes.length - from, this.#bufferBytes - this.#filled);
       this.#filling.set(count === bytes.length ? bytes : bytes.subarray(from, from + count), this.#filled);
       this.#filled += count;
       from += count;
@@ -71,7 +81,7 @@ export class PagedOutput {
   async settle(): Promise<void> {
     await this.#inFlight;
     this.#throwFailure();
-    if (this.#filled === OUTPUT_BUFFER_BYTES) this.#startWrite();
+    if (this.#filled === this.#bufferBytes) this.#startWrite();
   }
 
   /** Writes what is left: whole pages by now. */
@@ -94,7 +104,8 @@ export class PagedOutput {
   #release(): void {
     if (this.#released) return;
     this.#released = true;
-    if (idle.length + 2 <= IDLE_BUFFERS_MAX) idle.push(this.#filling, this.#other);
+    if (this.#bufferBytes === OUTPUT_BUFFER_BYTES && idle.length + 2 <= IDLE_BUFFERS_MAX)
+      idle.push(this.#filling, this.#other);
   }
 
   #startWrite(): void {

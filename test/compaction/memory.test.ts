@@ -3,11 +3,15 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { BufferAccount, InputSource, WindowMemory } from '../../src/compaction/input-source.ts';
-import { type ByteRange, planWindows, RUN_READ_BYTES, shareOut } from '../../src/compaction/input-windows.ts';
+import { type ByteRange, planWindows } from '../../src/compaction/input-windows.ts';
+import { planJob, readRequests, RUN_READ_BYTES, windowsBytesOf } from '../../src/compaction/job-memory.ts';
+import type { Layout, LayoutRun } from '../../src/compaction/layout.ts';
 import { compactionSettings } from '../../src/compaction/settings.ts';
 import { MIB } from '../../src/limits/limits.ts';
 import type { ObjectStore } from '../../src/object/object-store.ts';
-import { keyed, latestOf, plain, World } from './world.ts';
+import { TRACKING_ENTRY } from '../../src/record/tracking-format.ts';
+import { streamed } from './streamed-store.ts';
+import { DAY, keyed, latestOf, plain, World } from './world.ts';
 
 const JOB_BYTES = compactionSettings().jobBytes;
 
@@ -145,8 +149,8 @@ suite('the inputs of a job', () => {
 
   test('have memory that leaves room for everything else', () => {
     for (const outputs of [0, 1, 5, 100]) {
-      for (const keyed of [false, true])
-        assert.ok(shareOut(JOB_BYTES, outputs, keyed).windowsBytes < JOB_BYTES - 2 * RUN_READ_BYTES);
+      for (const keyBytes of [0, 33 * MIB])
+        assert.ok(windowsBytesOf(JOB_BYTES, outputs, keyBytes) < JOB_BYTES - 2 * RUN_READ_BYTES);
     }
   });
 });
@@ -165,22 +169,127 @@ function counted(inner: ObjectStore): { readonly store: ObjectStore; readonly re
   return { store, requests: () => requests };
 }
 
-suite('writers that hold what they were handed', () => {
-  const writer = { least: 5 * MIB, ample: 48 * MIB };
+interface JobShape {
+  readonly inputs: number;
+  readonly classes: number;
+  readonly streams: number;
+  readonly runBytes: number;
+  readonly keyed: boolean;
+}
 
-  test('share the memory of a job with its windows: up to four open outputs all stays below the bound', () => {
-    for (const outputs of [1, 2, 3, 4]) {
-      const { windowsBytes, writerBytes = 0 } = shareOut(JOB_BYTES, outputs, false, writer);
-      assert.ok(writerBytes >= writer.least && windowsBytes >= 4 * MIB);
-      const without = shareOut(JOB_BYTES, outputs, false).windowsBytes;
-      assert.ok(windowsBytes + outputs * writerBytes <= without, `${outputs} outputs`);
+/** A job whose streams lie in all inputs, and belong to so many classes in turn. */
+function jobOf({ inputs, classes, streams, runBytes, keyed }: JobShape): {
+  readonly layout: Layout;
+  readonly inputs: readonly { readonly key: string; readonly bytes: number }[];
+} {
+  const keys = Array.from({ length: inputs }, (_, index) => `input-${index}`);
+  const outputs = Array.from({ length: Math.min(classes, streams) }, () => ({
+    generation: 1,
+    runs: [] as LayoutRun[],
+  }));
+  for (let stream = 0; stream < streams; stream += 1) {
+    const place = {
+      byteOffset: 64 + stream * runBytes,
+      byteLength: runBytes,
+      chunks: 1,
+      records: 1_000,
+      tracking: false,
+    };
+    const parents = keys.map((objectKey, input) => {
+      const firstOffset = input * 1_000;
+      return { objectKey, ...place, firstOffset, nextOffset: firstOffset + 1_000, endOffset: firstOffset + 1_000 };
+    });
+    const offsets = { firstOffset: 0, nextOffset: inputs * 1_000, visibleFrom: 0, snapshot: false };
+    outputs[stream % outputs.length]?.runs.push({
+      streamId: stream + 1,
+      ...offsets,
+      compression: 'lz4',
+      keys: keyed ? 'latest' : 'all',
+      parents,
+    });
+  }
+  return {
+    layout: { outputs, dropped: [] },
+    inputs: keys.map((key) => ({ key, bytes: 4_096 + streams * runBytes })),
+  };
+}
+
+const jobs: fc.Arbitrary<JobShape> = fc.record({
+  inputs: fc.integer({ min: 1, max: 128 }),
+  classes: fc.integer({ min: 1, max: 8 }),
+  streams: fc.integer({ min: 1, max: 40 }),
+  runBytes: fc.integer({ min: 100, max: 8 * MIB }),
+  keyed: fc.boolean(),
+});
+
+suite('a job on a store where requests cost something', () => {
+  const store = { writerMemory: { least: 5 * MIB, ample: 48 * MIB }, stream: true };
+
+  test('stays within its memory whatever it is, and writes each output once', () => {
+    fc.assert(
+      fc.property(jobs, (shape) => {
+        const { layout, inputs } = jobOf(shape);
+        const waves = planJob(layout, inputs, JOB_BYTES, store);
+        for (const { heldBytes, writerBytes, outputs } of waves) {
+          assert.ok(heldBytes <= JOB_BYTES, `${heldBytes} bytes`);
+          const writers = writerBytes.reduce<number>((sum, bytes = 0) => sum + bytes, 0);
+          assert.ok(outputs.length * store.writerMemory.least <= writers && writers < heldBytes);
+        }
+        const written = waves.flatMap(({ outputs }) => outputs).sort((left, right) => left - right);
+        assert.deepEqual(written, [...layout.outputs.keys()]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('holds every output of a usual merge whole, a few at a time, and reads each input once for each of them', () => {
+    const { layout, inputs } = jobOf({ inputs: 16, classes: 8, streams: 312, runBytes: 27_000, keyed: false });
+    const waves = planJob(layout, inputs, JOB_BYTES, store);
+    assert.equal(waves.length, 4);
+    for (const wave of waves) {
+      assert.deepEqual([wave.reading, wave.outputs.length, readRequests(wave)], ['streams', 2, 16]);
+      for (const [place, bytes] of wave.writerBytes.entries())
+        assert.ok((wave.outputBytes[place] ?? 0) <= (bytes ?? 0));
     }
   });
 
-  test('get no more than they use, and no less than they need', () => {
-    assert.equal(shareOut(JOB_BYTES, 1, false, { least: MIB, ample: 2 * MIB }).writerBytes, 2 * MIB);
-    assert.equal(shareOut(JOB_BYTES, 20, false, writer).writerBytes, writer.least);
-    assert.equal(shareOut(JOB_BYTES, 1, false).writerBytes, undefined);
+  test('keeps all runs of a stream in one wave: what stays of a key depends on all of them', () => {
+    const { layout, inputs } = jobOf({ inputs: 8, classes: 8, streams: 8, runBytes: 2 * MIB, keyed: true });
+    const shared = layout.outputs.map(({ runs, generation }, index) => ({
+      generation,
+      runs: index === 0 ? runs : [...runs.map((run) => ({ ...run, streamId: index < 4 ? 1 : 9 }))],
+    }));
+    const waves = planJob({ outputs: shared, dropped: [] }, inputs, JOB_BYTES, store);
+    const ofStream = (streamId: number): number[] =>
+      waves.flatMap(({ outputs }, wave) =>
+        outputs.some((output) => shared[output]?.runs.some((run) => run.streamId === streamId)) ? [wave] : [],
+      );
+    assert.equal(ofStream(1).length, 1);
+    assert.equal(ofStream(9).length, 1);
+  });
+
+  test('writes the same records, with one stream for each input in each wave', async () => {
+    const world = await World.open();
+    const store = streamed(world.memory);
+    world.objects = store;
+    const kinds = [{}, { cleanup: 'compact' as const }, { deletionDeadline: DAY }];
+    const ids = await Promise.all(kinds.map((config, index) => world.stream(`s${index}`, config)));
+    const tracking = [{ type: TRACKING_ENTRY.offset, reference: 'reader', offset: 3 }];
+    for (let index = 0; index < 5; index += 1) {
+      await world.append(...ids.map((streamId) => ({ streamId, records: keyed(2_000, 40), tracking })));
+    }
+    const before = await Promise.all(ids.map((id) => world.read(id)));
+    await world.agent().compact({ force: true });
+    for (const [index, id] of ids.entries()) {
+      const records = before[index] ?? [];
+      assert.deepEqual(await world.read(id), index === 1 ? latestOf(records) : records);
+    }
+    await world.check();
+    const written = store.peak.writerBytes;
+    assert.ok(
+      store.requests.streams >= 5 && written <= JOB_BYTES,
+      `${store.requests.streams} streams, ${written} bytes`,
+    );
   });
 });
 
@@ -202,7 +311,7 @@ suite('a job', () => {
       const { peakBufferedBytes, readBytes } = world.jobs[0]?.result.counters ?? { peakBufferedBytes: 0, readBytes: 0 };
       assert.ok(readBytes > 3 * records * value.length, `${readBytes} bytes were read`);
       assert.ok(
-        peakBufferedBytes <= shareOut(JOB_BYTES, 1, false).windowsBytes + 2 * RUN_READ_BYTES,
+        peakBufferedBytes <= windowsBytesOf(JOB_BYTES, 1, 0) + 2 * RUN_READ_BYTES,
         `${peakBufferedBytes} bytes`,
       );
       peaks.push(peakBufferedBytes);

@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import type { StreamConfig } from '../../src/record/stream-config.ts';
 import { TRACKING_ENTRY, type TrackingEntry } from '../../src/record/tracking-format.ts';
 import { DAY, latestOf, type Part, type SeenRecord, World, type WrittenRecord } from './world.ts';
+import { streamed } from './streamed-store.ts';
 
 const CONFIGS: readonly Partial<StreamConfig>[] = [
   {},
@@ -189,13 +190,18 @@ suite('random stores', () => {
   test('hold the same records after every compaction', async () => {
     let jobs = 0;
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 25, size: 'max' }), async (steps) => {
-        const model = new Model(await World.open());
-        await model.start();
-        for (const current of steps) await model.run(current);
-        await model.run({ type: 'compact', force: true });
-        jobs += model.world.jobs.length;
-      }),
+      fc.asyncProperty(
+        fc.array(step, { minLength: 3, maxLength: 25, size: 'max' }),
+        fc.boolean(),
+        async (steps, costs) => {
+          const model = new Model(await World.open());
+          if (costs) model.world.objects = streamed(model.world.memory);
+          await model.start();
+          for (const current of steps) await model.run(current);
+          await model.run({ type: 'compact', force: true });
+          jobs += model.world.jobs.length;
+        },
+      ),
       { numRuns: 60 },
     );
     assert.ok(jobs > 60, `${jobs} jobs ran`);

@@ -5,6 +5,8 @@ import { RETRY_DEFAULT, systemRetryEnvironment, type RetryEnvironment } from '..
 import { ATTEMPTS_DEFAULT, REQUEST_TIMEOUT_DEFAULT, type S3Options } from './options.ts';
 import { S3Requests } from './requests.ts';
 
+/** Each input of a compaction job is a connection for as long as it is read. */
+const SOCKETS_MAX = 256;
 const CONNECTION_TIMEOUT = 5_000;
 const REGION_OF_OTHER_SERVERS = 'us-east-1';
 
@@ -37,7 +39,12 @@ function openClient(options: S3Options): S3Client {
     responseChecksumValidation: 'WHEN_REQUIRED',
     // One round trip less for each part; a refused part is at most `partBytes` sent in vain.
     expectContinueHeader: false,
-    requestHandler: { connectionTimeout: CONNECTION_TIMEOUT, socketTimeout: requestTimeout },
+    requestHandler: {
+      connectionTimeout: CONNECTION_TIMEOUT,
+      socketTimeout: requestTimeout,
+      httpAgent: { maxSockets: SOCKETS_MAX },
+      httpsAgent: { maxSockets: SOCKETS_MAX },
+    },
     ...(region === undefined ? {} : { region }),
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(credentials === undefined ? {} : { credentials: { ...credentials } }),

@@ -9,6 +9,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { assert } from '../../base/assert.ts';
+import type { PageArena } from '../../base/page-arena.ts';
 import { MillraceError } from '../../errors/millrace-error.ts';
 import { md5Base64 } from './client.ts';
 import { PARTS_MAX } from './options.ts';
@@ -17,7 +18,8 @@ import type { S3Requests } from './requests.ts';
 export interface MultipartUploadOptions {
   readonly requests: S3Requests;
   readonly key: string;
-  readonly partBytes: number;
+  /** Where the memory of parts goes back to. */
+  readonly memory: PageArena;
   readonly parallelParts: number;
   readonly metadata: Record<string, string>;
 }
@@ -31,8 +33,6 @@ export class MultipartUpload {
   /** ETags by part; empty until the part's answer. */
   readonly #etags: string[] = [];
   readonly #sending = new Set<Promise<void>>();
-  /** Memory of parts that have arrived, for the next ones. */
-  readonly #spare: Uint8Array[] = [];
   /** Ends the other parts when one has failed. */
   readonly #stop = new AbortController();
   #failure: { readonly error: unknown } | undefined;
@@ -58,11 +58,12 @@ export class MultipartUpload {
     return new MultipartUpload(options, uploadId);
   }
 
-  /** Sends the first `length` bytes of `buffer` as the next part, and returns memory for the one after it. */
-  async add(buffer: Uint8Array, length: number): Promise<Uint8Array> {
+  /** Sends the first `length` bytes of `buffer`, which it gives back, as the next part. */
+  async add(buffer: Uint8Array, length: number): Promise<void> {
     assert(length > 0 && this.#etags.length < PARTS_MAX, 'a part holds bytes, and their number is bounded');
-    const { parallelParts, partBytes } = this.#options;
+    const { parallelParts, memory } = this.#options;
     while (this.#sending.size >= Math.max(1, parallelParts)) await Promise.race(this.#sending);
+    if (this.#failure !== undefined) memory.giveBack(buffer);
     this.#throwFailure();
     this.#etags.push('');
     const sending = this.#send(this.#etags.length, buffer, length)
@@ -70,13 +71,14 @@ export class MultipartUpload {
         this.#failure ??= { error };
         this.#stop.abort();
       })
-      .finally(() => this.#sending.delete(sending));
+      .finally(() => {
+        memory.giveBack(buffer);
+        this.#sending.delete(sending);
+      });
     this.#sending.add(sending);
-    if (parallelParts === 0) {
-      await sending;
-      this.#throwFailure();
-    }
-    return this.#spare.pop() ?? Buffer.allocUnsafeSlow(partBytes);
+    if (parallelParts > 0) return;
+    await sending;
+    this.#throwFailure();
   }
 
   /** Waits for every part. */
@@ -133,7 +135,6 @@ export class MultipartUpload {
     });
     requests.counters.moved('UploadPart', length);
     this.#etags[partNumber - 1] = etag;
-    this.#spare.push(buffer);
   }
 
   #place(): { Bucket: string; Key: string; UploadId: string } {

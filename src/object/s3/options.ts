@@ -1,5 +1,6 @@
 /** What a user may say about an S3 bucket, checked before anything is sent. */
 import { assert } from '../../base/assert.ts';
+import { PAGE_BYTES } from '../../base/bytes.ts';
 import { MillraceError } from '../../errors/millrace-error.ts';
 import { checkOptionNames } from '../../errors/option-names.ts';
 import { GIB, MIB, OBJECT_BYTES_MAX } from '../../limits/limits.ts';
@@ -79,20 +80,31 @@ export function writerMemoryOf(options: Pick<S3Options, 'partBytes' | 'parallelP
 /**
  * With little `memory`, larger parts come before more of them at once: each is a request. One that fills while one is
  * on its way keeps the job and the connection busy; below the size of two parts they go one by one.
+ * An object of at most `bytes` that fits the memory is a single request of whatever size.
  */
 export function planParts(
   options: Pick<S3Options, 'partBytes' | 'parallelParts'>,
   memory: number = Infinity,
+  bytes: number = Infinity,
 ): PartPlan {
-  const { partBytes: wanted = PART_BYTES_DEFAULT, parallelParts: most = PARALLEL_PARTS_DEFAULT } = options;
+  if (bytes <= memory && memory !== Infinity) {
+    return { partBytes: bytes, parallelParts: 0, singleBytes: bytes };
+  }
+  const { parallelParts: most = PARALLEL_PARTS_DEFAULT } = options;
+  const wanted = wholePages(options.partBytes ?? PART_BYTES_DEFAULT);
   if (memory >= writerMemoryOf(options).ample) {
     return { partBytes: wanted, parallelParts: most, singleBytes: SINGLE_PUT_PARTS * wanted };
   }
-  const half = Math.max(PART_BYTES_MIN, Math.min(wanted, Math.floor(memory / 2)));
+  const half = Math.max(PART_BYTES_MIN, Math.min(wanted, wholePages(memory / 2)));
   const parallelParts = Math.max(0, Math.min(most, Math.floor(memory / half) - 1));
-  const partBytes = parallelParts > 0 ? half : Math.max(PART_BYTES_MIN, Math.min(wanted, memory));
+  const partBytes = parallelParts > 0 ? half : Math.max(PART_BYTES_MIN, Math.min(wanted, wholePages(memory)));
   // Growing to two parts takes the memory of three.
   return { partBytes, parallelParts, singleBytes: parallelParts < 2 ? partBytes : SINGLE_PUT_PARTS * partBytes };
+}
+
+/** Of the memory that parts are cut from. */
+function wholePages(bytes: number): number {
+  return bytes - (bytes % PAGE_BYTES);
 }
 
 interface Rule {

@@ -3,9 +3,10 @@
  * are what was asked for; the chunks inside carry checksums of their own.
  */
 import { createHash } from 'node:crypto';
-import { GetObjectCommand, type GetObjectCommandOutput } from '@aws-sdk/client-s3';
+import { GetObjectCommand, type GetObjectCommandOutput, type S3Client } from '@aws-sdk/client-s3';
 import { MillraceError } from '../../errors/millrace-error.ts';
 import { objectEndsEarly, objectNotFound } from '../object-errors.ts';
+import { retry } from '../retry.ts';
 import { DIGEST_FIELD, headObject } from './metadata.ts';
 import type { S3Requests } from './requests.ts';
 import { statusOf } from './s3-errors.ts';
@@ -54,6 +55,103 @@ export async function readRange(requests: S3Requests, range: Range, signal?: Abo
       }
     },
   });
+}
+
+/**
+ * Yields a range as it arrives, from one request: what is not asked for yet waits in the connection. A request that is
+ * cut is sent again for what is missing; each piece that arrives starts the count of attempts anew.
+ */
+export async function* streamRange(
+  requests: S3Requests,
+  { key, position, length }: Range,
+  signal?: AbortSignal,
+): AsyncGenerator<Uint8Array, void, void> {
+  const end = position + length;
+  let at = position;
+  let body: OpenBody | undefined;
+  const next = async (attempt: number): Promise<Uint8Array> => {
+    const rest = { key, position: at, length: end - at };
+    body ??= await openBody(requests, rest, attempt, signal);
+    try {
+      const piece = await body.next(requests.requestTimeout);
+      if (piece === undefined) throw badBody(rest, 'the body ended early');
+      if (piece.length > rest.length) throw badBody(rest, 'the body is longer than announced');
+      return piece;
+    } catch (error) {
+      body.destroy();
+      body = undefined;
+      throw requests.failed('GetObject', key, error);
+    }
+  };
+  try {
+    while (at < end) {
+      const piece = await retry(next, requests.policy, requests.environment, signal);
+      requests.counters.moved('GetObject', piece.length);
+      at += piece.length;
+      yield piece;
+    }
+    // The connection is free for the next request once its end was seen.
+    await body?.next(requests.requestTimeout).catch(() => undefined);
+  } finally {
+    body?.destroy();
+  }
+}
+
+/** The body of an answer, which is read as slowly as its reader wants, and not slower than the network should be. */
+class OpenBody {
+  readonly #body: BodyStream;
+  readonly #pieces: AsyncIterator<Uint8Array>;
+
+  constructor(body: BodyStream) {
+    this.#body = body;
+    this.#pieces = body[Symbol.asyncIterator]();
+  }
+
+  async next(timeout: number): Promise<Uint8Array | undefined> {
+    const timer = setTimeout(() => this.destroy(), timeout);
+    try {
+      const step = await this.#pieces.next();
+      return step.done === true ? undefined : step.value;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  destroy(): void {
+    this.#body.destroy();
+  }
+}
+
+async function openBody(
+  requests: S3Requests,
+  range: Range,
+  attempt: number,
+  signal: AbortSignal | undefined,
+): Promise<OpenBody> {
+  const { key, position, length } = range;
+  const send = async (client: S3Client, abortSignal: AbortSignal): Promise<OpenBody> => {
+    const command = new GetObjectCommand({
+      Bucket: requests.bucket,
+      Key: requests.remoteKey(key),
+      Range: `bytes=${position}-${position + length - 1}`,
+    });
+    try {
+      const response = await client.send(command, { abortSignal });
+      const body = response.Body as unknown as BodyStream | undefined;
+      if (body === undefined) throw badBody(range, 'the answer has no body');
+      try {
+        checkHeaders(response, range);
+      } catch (error) {
+        body.destroy();
+        throw error;
+      }
+      return new OpenBody(body);
+    } catch (error) {
+      if (statusOf(error) === HTTP_RANGE_NOT_SATISFIABLE) await checkEnd(requests, range);
+      throw error;
+    }
+  };
+  return requests.once({ operation: 'GetObject', key, signal, send }, attempt);
 }
 
 /** Rejects unless the object reaches to the end of the range. */

@@ -37,6 +37,7 @@ export class S3Requests {
   readonly place: string;
   readonly policy: RetryPolicy;
   readonly environment: RetryEnvironment;
+  readonly requestTimeout: number;
   readonly #options: S3RequestsOptions;
 
   constructor(options: S3RequestsOptions) {
@@ -45,6 +46,7 @@ export class S3Requests {
     this.place = options.place;
     this.policy = options.policy;
     this.environment = options.environment;
+    this.requestTimeout = options.requestTimeout;
   }
 
   /** The key as S3 knows it. */
@@ -70,12 +72,16 @@ export class S3Requests {
     try {
       return await this.#withTimeout(request, attempt);
     } catch (error) {
-      const { operation, key } = request;
-      const { place, secrets } = this.#options;
-      const coded = s3Error(error, { operation, key, place, secrets });
-      this.counters.failed(operation, coded.code);
-      throw coded;
+      throw this.failed(request.operation, request.key, error);
     }
+  }
+
+  /** Counts the failure of a request, and returns what its caller is told. */
+  failed(operation: string, key: string | undefined, error: unknown): MillraceError {
+    const { place, secrets } = this.#options;
+    const coded = s3Error(error, { operation, key, place, secrets });
+    this.counters.failed(operation, coded.code);
+    return coded;
   }
 
   close(): void {

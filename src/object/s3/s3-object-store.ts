@@ -2,6 +2,8 @@
 import { throwIfAborted } from '../../errors/aborted.ts';
 import { inspect } from 'node:util';
 import { systemRandom } from '../../base/random.ts';
+import { PageArena } from '../../base/page-arena.ts';
+import { MIB } from '../../limits/limits.ts';
 import { S3_MODULE } from '../own-modules.ts';
 import { checkRange } from '../object-errors.ts';
 import { checkObjectKey } from '../object-key.ts';
@@ -14,16 +16,20 @@ import { listObjects, listUnfinishedUploads } from './listing.ts';
 import { headObject } from './metadata.ts';
 import { abortUpload } from './multipart-upload.ts';
 import { checkS3Options, planParts, type S3Options, writerMemoryOf } from './options.ts';
-import { readRange } from './reader.ts';
+import { readRange, streamRange } from './reader.ts';
 import type { S3Requests } from './requests.ts';
 import { S3Writer } from './writer.ts';
 
 const NONCE_BYTES = 16;
+/** What is not touched takes no memory. Writers that want more at once get memory of their own. */
+const WRITERS_BYTES: number = 64 * MIB;
 
 export class S3ObjectStore implements ObjectStore {
   readonly #requests: S3Requests;
   readonly #options: S3Options;
   readonly #pace = new DeletePace();
+  /** Of parts, used again by the writers that follow: left to the collector, they would count until it runs. */
+  #memory: PageArena | undefined;
 
   constructor(options: S3Options, environment?: RetryEnvironment) {
     this.#options = checkS3Options(options);
@@ -43,12 +49,14 @@ export class S3ObjectStore implements ObjectStore {
     return writerMemoryOf(this.#options);
   }
 
-  async create(key: string, memory?: number): Promise<ObjectWriter> {
+  async create(key: string, memory?: number, bytes?: number): Promise<ObjectWriter> {
     checkObjectKey(key);
+    this.#memory ??= new PageArena(WRITERS_BYTES);
     return new S3Writer({
+      memory: this.#memory,
       requests: this.#requests,
       key,
-      parts: planParts(this.#options, memory),
+      parts: planParts(this.#options, memory, bytes),
       conditionalWrites: this.#options.conditionalWrites ?? true,
       nonce: Buffer.from(systemRandom.bytes(NONCE_BYTES)).toString('hex'),
     });
@@ -65,6 +73,17 @@ export class S3ObjectStore implements ObjectStore {
     checkObjectKey(key);
     throwIfAborted(signal);
     return readRange(this.#requests, { key, position, length, into }, signal);
+  }
+
+  async *stream(
+    key: string,
+    position: number,
+    length: number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<Uint8Array, void, void> {
+    checkRange(position, length);
+    checkObjectKey(key);
+    yield* streamRange(this.#requests, { key, position, length }, signal);
   }
 
   async size(key: string): Promise<number | undefined> {
@@ -93,6 +112,7 @@ export class S3ObjectStore implements ObjectStore {
 
   async close(): Promise<void> {
     this.#requests.close();
+    this.#memory?.close();
   }
 }
 

@@ -8,6 +8,7 @@
 import { createHash } from 'node:crypto';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { assert } from '../../base/assert.ts';
+import type { PageArena } from '../../base/page-arena.ts';
 import { isMillraceError, MillraceError } from '../../errors/millrace-error.ts';
 import { objectExists } from '../object-errors.ts';
 import type { ObjectWriter } from '../object-store.ts';
@@ -19,6 +20,7 @@ import type { S3Requests } from './requests.ts';
 import { errorName } from './s3-errors.ts';
 
 export interface S3WriterOptions {
+  readonly memory: PageArena;
   readonly requests: S3Requests;
   readonly key: string;
   readonly parts: PartPlan;
@@ -27,10 +29,13 @@ export interface S3WriterOptions {
   readonly nonce: string;
 }
 
+const NO_BYTES = new Uint8Array(0);
+
 /** Refusals that an earlier attempt of the same writer may have caused. */
 const MAYBE_OURS: ReadonlySet<string> = new Set(['PreconditionFailed', 'NoSuchUpload']);
 
 export class S3Writer implements ObjectWriter {
+  readonly copies = true;
   readonly #options: S3WriterOptions;
   #buffer: Uint8Array;
   #filled = 0;
@@ -42,7 +47,7 @@ export class S3Writer implements ObjectWriter {
 
   constructor(options: S3WriterOptions) {
     this.#options = options;
-    this.#buffer = Buffer.allocUnsafeSlow(options.parts.partBytes);
+    this.#buffer = options.memory.take(options.parts.partBytes);
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -64,6 +69,7 @@ export class S3Writer implements ObjectWriter {
     assert(this.#state === 'open', 'a writer commits once, and not after a failure');
     await this.#guard(() => (this.#upload === undefined ? this.#commitWhole() : this.#commitParts(this.#upload)));
     this.#state = 'committed';
+    this.#giveBack();
     return this.#bytes;
   }
 
@@ -71,6 +77,7 @@ export class S3Writer implements ObjectWriter {
     if (this.#state === 'committed' || this.#state === 'aborted') return;
     this.#state = 'aborted';
     await this.#upload?.abort();
+    this.#giveBack();
     if (!this.#inDoubt) return;
     try {
       const { requests, key } = this.#options;
@@ -82,30 +89,44 @@ export class S3Writer implements ObjectWriter {
 
   /** The first buffer grows to what a single request takes; beyond, it is the first parts of an upload. */
   async #makeRoom(): Promise<void> {
-    const { key, requests, parts } = this.#options;
+    const { key, requests, parts, memory } = this.#options;
     const { partBytes, parallelParts, singleBytes } = parts;
     if (this.#upload !== undefined) return this.#sendPart(this.#upload);
     if (this.#buffer.length < singleBytes) {
-      const larger = Buffer.allocUnsafeSlow(singleBytes);
+      const larger = this.#options.memory.take(singleBytes);
       larger.set(this.#buffer);
+      this.#giveBack();
       this.#buffer = larger;
       return;
     }
     // Not every server checks the condition on a multipart upload: ask once, before the work.
     await this.#refuseExisting();
     const metadata = this.#metadata();
-    const upload = await MultipartUpload.begin({ requests, key, parallelParts, partBytes, metadata });
+    const upload = await MultipartUpload.begin({ requests, key, parallelParts, memory, metadata });
     this.#upload = upload;
+    if (singleBytes === partBytes) return this.#sendPart(upload);
     const whole = this.#buffer;
+    this.#buffer = NO_BYTES;
     for (let from = 0; from < singleBytes; from += partBytes) {
-      this.#buffer = await upload.add(whole.subarray(from, from + partBytes), partBytes);
+      await upload.add(whole.subarray(from, from + partBytes), partBytes);
     }
+    this.#buffer = memory.take(partBytes);
     this.#filled = 0;
   }
 
+  /** Nothing is sent from it any more. */
+  #giveBack(): void {
+    this.#options.memory.giveBack(this.#buffer);
+    this.#buffer = NO_BYTES;
+  }
+
   async #sendPart(upload: MultipartUpload): Promise<void> {
-    this.#buffer = await upload.add(this.#buffer, this.#filled);
+    const full = this.#buffer;
+    // It is the upload's from here on, whatever comes of it.
+    this.#buffer = NO_BYTES;
+    await upload.add(full, this.#filled);
     this.#filled = 0;
+    this.#buffer = this.#options.memory.take(this.#options.parts.partBytes);
   }
 
   async #commitWhole(): Promise<void> {
