@@ -18,13 +18,15 @@ export interface InputStreamOptions {
   /** One past the last byte that is needed. */
   readonly end: number;
   readonly stream: StreamRead;
+  /** Pieces of memory that no stream uses, shared by all of a job. */
+  readonly spare: Uint8Array[];
 }
 
 export class InputStream implements SegmentSource {
   readonly size: number;
   readonly #options: InputStreamOptions;
   /** Two, for the piece that is looked at and the next one. */
-  readonly #memory: Uint8Array[] = [new Uint8Array(STREAM_READ_BYTES), new Uint8Array(STREAM_READ_BYTES)];
+  readonly #memory: Uint8Array[];
   #pieces: AsyncGenerator<Uint8Array, void, void> | undefined;
   /** The first piece, sent for before it is needed. */
   #first: Promise<IteratorResult<Uint8Array, void>> | undefined;
@@ -35,6 +37,8 @@ export class InputStream implements SegmentSource {
 
   constructor(options: InputStreamOptions) {
     this.#options = options;
+    const { spare } = options;
+    this.#memory = [0, 1].map(() => spare.pop() ?? new Uint8Array(STREAM_READ_BYTES));
     this.size = options.size;
   }
 
@@ -61,8 +65,13 @@ export class InputStream implements SegmentSource {
     }
   }
 
-  /** Ends the request, wherever it is. */
+  /** Ends the request, wherever it is. What was read is not valid any more. */
   close(): void {
+    this.#end();
+    this.#options.spare.push(...this.#memory.splice(0));
+  }
+
+  #end(): void {
     const pieces = this.#pieces;
     this.#pieces = undefined;
     this.#first = undefined;
@@ -70,7 +79,7 @@ export class InputStream implements SegmentSource {
   }
 
   #open(position: number): void {
-    this.close();
+    this.#end();
     const { key, end, stream } = this.#options;
     this.#pieces = stream(key, position, end - position);
     this.#rest = this.#rest.subarray(0, 0);

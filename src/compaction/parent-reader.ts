@@ -36,6 +36,7 @@ export class ParentReader {
   readonly #account: BufferAccount;
   readonly #cancelled: Int32Array;
   readonly #runMemory: SpareMemory = new SpareMemory(RUN_READS);
+  readonly #spare: Uint8Array[] = [];
   readonly #windows: Map<string, InputSource> = new Map();
   readonly #streams: Map<string, InputStream> = new Map();
   readonly #sizes: Map<string, number> = new Map();
@@ -133,7 +134,7 @@ export class ParentReader {
     const last = required(live.at(-1), 'an input of a wave has runs');
     this.#account.add(STREAM_HELD_BYTES);
     const counted: StreamRead = (...range) => this.#counted(stream.apply(this.#objects, range));
-    return new InputStream({ key, size: bytes, end: last.position + last.length, stream: counted });
+    return new InputStream({ key, size: bytes, end: last.position + last.length, stream: counted, spare: this.#spare });
   }
 
   async *#counted(pieces: ReturnType<StreamRead>): ReturnType<StreamRead> {

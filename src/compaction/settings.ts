@@ -75,8 +75,8 @@ export interface CompactionSettings {
   /** How often planners look for work. Default 10 s. */
   readonly interval: number;
   /**
-   * Memory of a job. More: larger windows and, on S3, larger parts, so fewer requests; in a simulated fleet whose first
-   * merges have eight outputs, 64 MiB cost six times the reads of 192 MiB. Default 64 MiB, which is the least.
+   * Memory of a job. More: in a directory larger windows, on S3 more outputs at a time, so that inputs are read less
+   * often, and larger parts. Default 64 MiB, which is the least.
    */
   readonly jobBytes: number;
   /** Jobs at the same time. Each takes a pool thread and `jobBytes`. Default 2. */

@@ -250,6 +250,42 @@ function cutTests(fixture: Fixture): void {
     await close(store, direct);
   });
 
+  test('a stream whose answer is cut anywhere goes on where it was cut', async () => {
+    const { store, direct } = open(fixture, { attempts: 2 });
+    await putObject(direct, 'k', patternBytes(1_000));
+    const all = async (): Promise<Buffer> => {
+      const pieces: Buffer[] = [];
+      for await (const piece of store.stream('k', 100, 800)) pieces.push(Buffer.from(piece));
+      return Buffer.concat(pieces);
+    };
+    const expected = Buffer.from(patternBytes(1_000).subarray(100, 900));
+    assert.deepEqual(await all(), expected);
+    const answerBytes = fixture.proxy.lastAnswerBytes;
+    for (let at = 0; at < answerBytes; at += 37) {
+      fixture.proxy.plan(first(1, { kind: 'cut', at }, isAny));
+      assert.deepEqual(await all(), expected, `cut at ${at}`);
+    }
+    fixture.proxy.plan(() => ({ kind: 'cut', at: answerBytes - 800 }));
+    await assert.rejects(all(), withCode('ERR_MILLRACE_UNAVAILABLE'), 'a server that never sends a byte of it');
+    await close(store, direct);
+  });
+
+  test('a stream of a missing object, or beyond the end of one, says so, and one that is left ends its request', async () => {
+    const { store, direct } = open(fixture);
+    await putObject(direct, 'k', largeBytes(3_000_000));
+    const drain = async (key: string, length: number): Promise<void> => {
+      for await (const piece of store.stream(key, 0, length)) assert.ok(piece.length > 0);
+    };
+    await assert.rejects(drain('none', 10), withCode('ERR_MILLRACE_OBJECT_NOT_FOUND'));
+    await assert.rejects(drain('k', 3_000_001), withCode('ERR_MILLRACE_SEGMENT_CORRUPT'));
+    for await (const piece of store.stream('k', 0, 3_000_000)) {
+      assert.ok(piece.length < 3_000_000);
+      break;
+    }
+    await drain('k', 3_000_000);
+    await close(store, direct);
+  });
+
   test('a write whose answer is cut at any byte is stored once, whole', async () => {
     const { store, direct } = open(fixture, { attempts: 3 });
     await putObject(store, 'measure', patternBytes(10));
