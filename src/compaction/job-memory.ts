@@ -207,9 +207,8 @@ function shareWriters(groups: readonly Group[], budget: number, least: number): 
   let rest = budget;
   let open = groups.reduce((sum, group) => sum + group.open, 0);
   if (rest < open * least) return undefined;
-  const ascending = [...groups.keys()].sort((left, right) => groups[left]!.bytes - groups[right]!.bytes);
-  for (const index of ascending) {
-    const group = groups[index]!;
+  const ascending = [...groups.entries()].sort(([, left], [, right]) => left.bytes - right.bytes);
+  for (const [index, group] of ascending) {
     const share = Math.max(least, Math.min(group.bytes, Math.floor(rest / open)));
     shares[index] = share;
     rest -= share * group.open;
@@ -282,7 +281,7 @@ function groupsOf({ outputs }: Layout): Group[] {
   }
   return groups.map((members) => {
     const numbers = [...members].sort((left, right) => left - right);
-    const of = numbers.map((output) => outputs[output]!);
+    const of = numbers.map((output) => required(outputs[output], 'an output of the layout'));
     const bytes = Math.max(...of.map(({ runs }) => expectedBytes(runs)));
     const open = openAtOnce(of);
     return { outputs: numbers, bytes, open, wanted: bytes * open };
