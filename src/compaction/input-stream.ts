@@ -10,7 +10,7 @@ import { segmentCorrupt } from '../segment/errors.ts';
 import { STREAM_READ_BYTES } from './job-memory.ts';
 
 /** Dead bytes up to here are read and let go; beyond, another request costs less than the time they take. */
-export const SKIP_BYTES_MAX: number = 8 * MIB;
+const SKIP_BYTES_MAX: number = 8 * MIB;
 
 export interface InputStreamOptions {
   readonly key: string;

@@ -41,7 +41,7 @@ const PUT_WEIGHT = 12.5;
 const READ_WEIGHT: number = 1 / 14 / MIB;
 
 /** Connections of one job, beside those that send parts. */
-export const STREAMS_MAX = 100;
+const STREAMS_MAX = 100;
 
 interface CommittedInput {
   readonly key: string;

@@ -68,6 +68,7 @@ export class MeteredObjectStore implements ObjectStore {
     return this.#inner.writerMemory;
   }
 
+  /** Of the store behind it, counted as one read each. */
   get stream(): StreamRead | undefined {
     const { stream } = this.#inner;
     if (stream === undefined) return undefined;
