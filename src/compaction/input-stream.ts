@@ -1,6 +1,6 @@
 /**
- * Reads one input object forward in a single request, whatever its size. Of its bytes only the run at hand is in memory:
- * what lies further on stays in the connection until it is asked for.
+ * Reads one input object forward in a single request, whatever its size. Of its bytes only the run at hand is in
+ * memory: what lies further on stays in the connection until it is asked for.
  */
 import { assert, required } from '../base/assert.ts';
 import { MIB } from '../limits/limits.ts';

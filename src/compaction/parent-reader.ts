@@ -53,7 +53,7 @@ export class ParentReader {
     for (const { key, bytes } of job.inputs) this.#sizes.set(key, bytes);
   }
 
-  /** Checks that every input is there and is the object that was committed. What was open for the last wave is closed. */
+  /** Checks that every input is there and is the object that was committed. The last wave is closed. */
   async open({ reading, inputs, windows, together }: Wave<RewriteInput>): Promise<void> {
     this.close();
     this.#reading = reading;
@@ -79,8 +79,8 @@ export class ParentReader {
   }
 
   /**
-   * Yields the run's chunks. A chunk is valid until the next one is asked for. `ahead`: the run is read once more in its
-   * turn, in the order of streams and offsets.
+   * Yields the run's chunks. A chunk is valid until the next one is asked for. `ahead`: the run is read once more in
+   * its turn, in the order of streams and offsets.
    */
   async *chunks(parent: LayoutParent, streamId: number, ahead = false): AsyncGenerator<StoredChunk> {
     const { objectKey, byteOffset: position, byteLength: length, firstOffset, nextOffset } = parent;
