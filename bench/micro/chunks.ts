@@ -16,7 +16,7 @@ const CHUNKS = 4;
 
 export const chunkWrite: Workload = micro({
   name: 'chunk-write',
-  what: 'writes a segment of 4 chunks of 256 KiB, compressed and with checksums, to a sink that drops it',
+  what: 'writes a segment of 4 chunks of 64 KiB, compressed and with checksums, to a sink that drops it',
   floor: 'compresses the same bytes',
   amount: { bytes: CHUNKS * CHUNK_RAW_BYTES_TARGET },
   prepare: () => {
@@ -34,7 +34,7 @@ export const chunkWrite: Workload = micro({
 
 export const chunkRead: Workload = micro({
   name: 'chunk-read',
-  what: 'checks and decompresses a chunk of 256 KiB',
+  what: 'checks and decompresses a chunk of 64 KiB',
   floor: 'decompresses the same bytes',
   amount: { bytes: CHUNK_RAW_BYTES_TARGET },
   prepare: async () => {

@@ -24,8 +24,8 @@ export const checksum: Workload = micro({
 
 export const compression: Workload = micro({
   name: 'compress',
-  what: 'compresses 256 KiB with LZ4',
-  floor: 'copies 256 KiB',
+  what: 'compresses 64 KiB with LZ4',
+  floor: 'copies 64 KiB',
   amount: { bytes: CHUNK_RAW_BYTES_TARGET },
   prepare: () => {
     const bytes = sampleBytes(CHUNK_RAW_BYTES_TARGET);
@@ -35,8 +35,8 @@ export const compression: Workload = micro({
 
 export const decompression: Workload = micro({
   name: 'decompress',
-  what: 'decompresses 256 KiB with LZ4, into memory that is reused',
-  floor: 'copies 256 KiB',
+  what: 'decompresses 64 KiB with LZ4, into memory that is reused',
+  floor: 'copies 64 KiB',
   amount: { bytes: CHUNK_RAW_BYTES_TARGET },
   prepare: () => {
     const bytes = sampleBytes(CHUNK_RAW_BYTES_TARGET);

@@ -40,7 +40,7 @@ export interface DirectoryObjectStoreOptions {
   readonly random?: Random;
   /** Tells how long reads take. Default the system's. */
   readonly clock?: Clock;
-  /** Files kept open for reading. Default 64. */
+  /** Files kept open for reading, and as many again for reads past the page cache. Default 64. */
   readonly maxOpenFiles?: number;
   /** Bypass the page cache in writes and large reads, where the file system offers it. Default true. */
   readonly direct?: boolean;
@@ -206,9 +206,11 @@ export class DirectoryObjectStore implements ObjectStore {
     const length = target.length - filled;
     if (!this.#blocking.takes(length)) return handle.read(target, filled, length, position);
     const begun = this.#clock.monotonic();
-    const count = handle.readSync(target, filled, length, position);
-    this.#blocking.took(this.#clock.monotonic() - begun);
-    return count;
+    try {
+      return handle.readSync(target, filled, length, position);
+    } finally {
+      this.#blocking.took(this.#clock.monotonic() - begun);
+    }
   }
 
   #prepare(key: string): string {

@@ -47,9 +47,11 @@ export class BatchCache {
   /** A chunk of so many bytes was read and not kept. */
   passed(name: string, bytes: number): void {
     // Somebody else has asked for it meanwhile, and keeps it.
-    if (!this.#passed.delete(name)) return;
+    const before = this.#passed.get(name);
+    if (before === undefined) return;
+    this.#passed.delete(name);
     this.#passed.set(name, bytes);
-    this.#passedBytes += bytes;
+    this.#passedBytes += bytes - before;
     for (const [oldest, held] of this.#passed) {
       if (this.#passedBytes <= this.#maxBytes) break;
       this.#passed.delete(oldest);

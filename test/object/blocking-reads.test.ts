@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { ManualClock } from '../../src/base/clock.ts';
 import type { FileHandle, FileSystem, OpenMode } from '../../src/base/file-system.ts';
+import { systemError } from '../../src/testing/disk/calls.ts';
 import { NodeFileSystem } from '../../src/base/node-file-system.ts';
 import { BlockingReads } from '../../src/object/blocking-reads.ts';
 import { DirectoryObjectStore } from '../../src/object/directory-object-store.ts';
@@ -45,6 +46,7 @@ describe('reads that block', () => {
 class CountingFiles extends NodeFileSystem implements FileSystem {
   readonly clock = new ManualClock();
   readTime = FAST;
+  failing = false;
   blocking = 0;
   beside = 0;
 
@@ -56,6 +58,7 @@ class CountingFiles extends NodeFileSystem implements FileSystem {
       readSync: (...call) => {
         this.blocking += 1;
         this.clock.advance(this.readTime);
+        if (this.failing) throw systemError('EIO');
         return readSync(...call);
       },
       read: (...call) => {
@@ -91,6 +94,9 @@ describe('a directory of objects', () => {
       files.readTime = SLOW;
       for (let index = 0; index < 10; index += 1) await check(index * KIB, 3 * KIB);
       assert.deepEqual([files.blocking, files.beside], [11, 10]);
+      files.failing = true;
+      for (let index = 0; index < 40; index += 1) await store.read('a/b', 0, KIB).catch(() => undefined);
+      assert.deepEqual([files.blocking, files.beside], [12, 49], 'a read that fails late counts as a slow one');
     } finally {
       await store.close();
       directory.remove();

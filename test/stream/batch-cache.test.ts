@@ -81,3 +81,15 @@ test('the cache holds no more bytes than it may, and of those it may hold the la
     }),
   );
 });
+
+test('a chunk that two have read at once counts once', () => {
+  const cache = new BatchCache(MAX_BYTES);
+  for (let round = 0; round < 10; round += 1) {
+    const name = `read twice ${round}`;
+    cache.wasAskedFor(name);
+    for (const _ of [1, 2]) cache.passed(name, 50);
+  }
+  cache.wasAskedFor('a');
+  cache.passed('a', 50);
+  assert.equal(cache.wasAskedFor('a'), true);
+});

@@ -8,19 +8,21 @@ import type { PublisherReferences } from '../../stream/stream-references.ts';
 export class HeldPublishers implements PublisherReferences {
   readonly #ask: (reference: string) => Promise<PublisherMark | undefined>;
   readonly #state = new TrackingState();
-  readonly #loading = new Map<string, Promise<void>>();
+  /** By reference. One promise for all who wait, so that they go on in the order in which they came. */
+  readonly #known = new Map<string, Promise<void>>();
 
   constructor(ask: (reference: string) => Promise<PublisherMark | undefined>) {
     this.#ask = ask;
   }
 
   ready(reference: string): Promise<void> {
-    const loading = this.#loading.get(reference);
-    if (loading !== undefined) return loading;
-    if (this.#state.publishers.has(reference)) return Promise.resolve();
-    const asked = this.#load(reference).finally(() => this.#loading.delete(reference));
-    this.#loading.set(reference, asked);
-    return asked;
+    let known = this.#known.get(reference);
+    if (known === undefined) {
+      known = this.#load(reference);
+      this.#known.set(reference, known);
+      known.catch(() => this.#known.delete(reference));
+    }
+    return known;
   }
 
   publisher(reference: string): PublisherMark | undefined {
@@ -37,8 +39,6 @@ export class HeldPublishers implements PublisherReferences {
 
   async #load(reference: string): Promise<void> {
     const mark = await this.#ask(reference);
-    // Who waited for an earlier answer may have published meanwhile.
-    if (mark === undefined || this.#state.publishers.has(reference)) return;
-    this.#state.published(reference, mark.publishingId, mark.offset);
+    if (mark !== undefined) this.#state.published(reference, mark.publishingId, mark.offset);
   }
 }
