@@ -190,11 +190,14 @@ test('reading a long stream takes memory for a few batches, not for the stream',
   let records = 0;
   for await (const batch of stream.readBatches()) {
     records += batch.length;
+    // A collection for each batch would take most of the time: one for each 4 MiB.
+    if (records % 64 !== 0) continue;
     collectGarbage();
     const { arrayBuffers } = process.memoryUsage();
     most = Math.max(most, arrayBuffers - before.arrayBuffers);
     await new Promise(setImmediate);
   }
   assert.equal(records, 96 * 16);
+  assert.ok(most > 0);
   assert.ok(most < 16 * 1024 * 1024, `${most} bytes of buffers for 96 MiB of records`);
 });
