@@ -4,7 +4,7 @@
  * are read whole. A window ends where a run ends: nothing is carried from one to the next.
  */
 import { KIB } from '../limits/limits.ts';
-import type { Layout, LayoutOutput } from './layout.ts';
+import type { Layout } from './layout.ts';
 
 /** A smaller gap of dead bytes is cheaper to read than to skip. */
 const GAP_BYTES: number = 64 * KIB;
@@ -53,13 +53,6 @@ export function liveRanges({ outputs }: Layout): Map<string, ByteRange[]> {
   }
   for (const ranges of live.values()) ranges.sort((left, right) => left.position - right.position);
   return live;
-}
-
-/** Streams are written in order, so an output is open from its first stream to its last one. */
-export function openAtOnce(outputs: readonly LayoutOutput[]): number {
-  const spans = outputs.map(({ runs }) => ({ first: runs[0]?.streamId ?? 0, last: runs.at(-1)?.streamId ?? 0 }));
-  const overlaps = spans.map(({ first }) => spans.filter((span) => span.first <= first && first <= span.last).length);
-  return Math.max(0, ...overlaps);
 }
 
 /** Shares `budget` out: what an input smaller than its share leaves goes to the others. */

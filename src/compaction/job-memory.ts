@@ -6,20 +6,14 @@
  * it does, inputs are streams, one request each; and what is dear are parts: so outputs are written in waves, few at a
  * time, each whole in memory where it fits. Inputs are read once for each wave.
  */
-import { AssertionError, required } from '../base/assert.ts';
+import { required } from '../base/assert.ts';
 import { PAGE_BYTES } from '../base/bytes.ts';
 import { KIB, MIB } from '../limits/limits.ts';
 import type { WriterMemory } from '../object/object-store.ts';
-import {
-  type InputPlan,
-  liveRanges,
-  openAtOnce,
-  planWindows,
-  type ByteRange,
-  type WindowsPlan,
-} from './input-windows.ts';
+import { type InputPlan, liveRanges, planWindows, type ByteRange, type WindowsPlan } from './input-windows.ts';
 import { KEY_INDEXES, keyIndexBytes, type KeyIndexLimits } from './key-index.ts';
 import type { Layout, LayoutOutput, LayoutRun } from './layout.ts';
+import { inputsAtOnce, openAtOnce } from './schedule.ts';
 import { cleanBytesOf } from './view.ts';
 
 /** One request of a run that is larger than its input's window; twice as much is in memory. */
@@ -62,7 +56,7 @@ export interface Wave<Input> {
   /** Numbers of outputs of the layout. */
   readonly outputs: readonly number[];
   readonly inputs: readonly PlannedInput<Input>[];
-  /** Of all memory of the job, at most; the largest single chunk comes on top. */
+  /** Of all memory of the job; the largest single chunk comes on top. */
   readonly heldBytes: number;
   readonly reading: 'windows' | 'streams' | 'runs';
   /** All inputs are needed at once: their first requests are sent together. */
@@ -76,11 +70,12 @@ export interface Wave<Input> {
   readonly outputBytes: readonly number[];
 }
 
-/** Outputs that share streams: they are written together. */
+/** Outputs that are written in one wave. */
 interface Group {
   readonly outputs: number[];
   /** Of the largest output. */
   readonly bytes: number;
+  /** At once: an output is finished before the next one begins, unless streams go back and forth between them. */
   readonly open: number;
   readonly wanted: number;
 }
@@ -102,7 +97,8 @@ export function planJob<Input extends CommittedInput>(
   const { writerMemory, stream } = store;
   if (writerMemory === undefined) return [windowedWave(layout, inputs, memoryBytes)];
   const readings = stream === undefined ? (['runs'] as const) : (['streams', 'runs'] as const);
-  const groups = groupsOf(layout);
+  // All runs of a stream are read together: for their keys, and since its outputs are written one after the other.
+  const groups = groupsOf(layout, () => true);
   let best: Wave<Input>[] | undefined;
   let least = Infinity;
   for (const keyIndex of KEY_INDEXES) {
@@ -122,7 +118,24 @@ export function planJob<Input extends CommittedInput>(
     }
     if (best !== undefined) return best;
   }
-  throw new AssertionError(`no plan for a job of ${inputs.length} inputs stays within ${memoryBytes} bytes`);
+  return leastWaves(layout, inputs, memoryBytes, writerMemory.least);
+}
+
+/**
+ * Where no plan stays within the memory: as little at once as there can be. Only runs whose keys are compared have to be
+ * in one wave, and writers take what they cannot do without.
+ */
+function leastWaves<Input extends CommittedInput>(
+  layout: Layout,
+  inputs: readonly Input[],
+  memoryBytes: number,
+  least: number,
+): Wave<Input>[] {
+  const [, keyIndex] = KEY_INDEXES;
+  const plan = { reading: 'runs', keyIndex, memoryBytes, least, exceeds: true } as const;
+  return groupsOf(layout, ({ keys }) => keys !== 'all').map((group) =>
+    required(heldWave(layout, inputs, [group], plan), 'the least plan takes what it needs'),
+  );
 }
 
 function windowedWave<Input extends CommittedInput>(
@@ -163,6 +176,8 @@ interface HeldPlan {
   readonly memoryBytes: number;
   /** What a writer needs. */
   readonly least: number;
+  /** Whether writers get that also where it is not there. */
+  readonly exceeds?: boolean;
 }
 
 /** `undefined` where the memory is too small for these outputs at once. */
@@ -170,7 +185,7 @@ function heldWave<Input extends CommittedInput>(
   layout: Layout,
   inputs: readonly Input[],
   groups: readonly Group[],
-  { reading, keyIndex, memoryBytes, least }: HeldPlan,
+  { reading, keyIndex, memoryBytes, least, exceeds = false }: HeldPlan,
 ): Wave<Input> | undefined {
   const numbers = groups.flatMap((group) => group.outputs).sort((left, right) => left - right);
   const outputs = numbers.map((output) => required(layout.outputs[output], 'an output of the layout'));
@@ -184,7 +199,8 @@ function heldWave<Input extends CommittedInput>(
     STREAM_BYTES * streams +
     HELD_OUTPUT_BYTES * open +
     keyBytesOf(outputs, keyIndex);
-  const shares = shareWriters(groups, memoryBytes - others, least);
+  const budget = Math.max(memoryBytes - others, exceeds ? open * least : 0);
+  const shares = shareWriters(groups, budget, least);
   if (shares === undefined) return undefined;
   const shareOf = (output: number): number | undefined =>
     shares[groups.findIndex((group) => group.outputs.includes(output))];
@@ -261,14 +277,14 @@ function shareGroups(groups: readonly Group[], count: number): Group[][] {
   return waves.map((wave) => wave.groups);
 }
 
-/** Which output has which stream decides: all runs of a stream are read together, for their keys. */
-function groupsOf({ outputs }: Layout): Group[] {
+/** Outputs with runs of one stream that are `joined` are in one group. */
+function groupsOf({ outputs }: Layout, joined: (run: LayoutRun) => boolean): Group[] {
   const groups: Set<number>[] = [];
   const byStream = new Map<number, Set<number>>();
   for (const [output, { runs }] of outputs.entries()) {
     let group = new Set([output]);
     groups.push(group);
-    for (const { streamId } of runs) {
+    for (const { streamId } of runs.filter(joined)) {
       const other = byStream.get(streamId);
       if (other !== undefined && other !== group) {
         for (const member of group) other.add(member);
@@ -315,30 +331,6 @@ function keyBytesOf(outputs: readonly LayoutOutput[], index: KeyIndexLimits): nu
     }
   }
   return records.size === 0 ? 0 : keyIndexBytes(index) + Math.ceil(Math.max(...records.values()) / 8);
-}
-
-/** Inputs of which something was read and something is still to be read, at most. */
-function inputsAtOnce(outputs: readonly LayoutOutput[]): number {
-  const spans = new Map<string, { first: number; last: number }>();
-  const runs = outputs.flatMap((output) => output.runs);
-  const firstOf = ({ parents }: LayoutRun): number => parents[0]?.firstOffset ?? 0;
-  runs.sort((left, right) => left.streamId - right.streamId || firstOf(left) - firstOf(right));
-  for (const [place, { objectKey }] of runs.flatMap(({ parents }) => parents).entries()) {
-    const span = spans.get(objectKey);
-    if (span === undefined) spans.set(objectKey, { first: place, last: place });
-    else span.last = place;
-  }
-  const events = [...spans.values()].flatMap(({ first, last }) => [
-    { at: first, change: 1 },
-    { at: last + 0.5, change: -1 },
-  ]);
-  let open = 0;
-  let most = 0;
-  for (const { change } of events.sort((left, right) => left.at - right.at)) {
-    open += change;
-    most = Math.max(most, open);
-  }
-  return most;
 }
 
 function readBy<Input extends CommittedInput>(

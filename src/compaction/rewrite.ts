@@ -20,6 +20,7 @@ import { Pace, type Sleep } from './pace.ts';
 import { ParentReader } from './parent-reader.ts';
 import type { RewriteCounters, RewriteInput, RewriteJob, RewriteResult } from './rewrite-job.ts';
 import { type OpenOutput, RunRewriter, type Selection } from './run-rewriter.ts';
+import { scheduleRuns, type ScheduledRun } from './schedule.ts';
 import { foldTracking } from './tracking-fold.ts';
 
 /** What a job takes from the thread it runs in. */
@@ -50,12 +51,6 @@ export async function runRewriteJob(
     await rewrite.abandon();
     throw error;
   }
-}
-
-interface ScheduledRun {
-  readonly run: LayoutRun;
-  /** Index of its output. */
-  readonly output: number;
 }
 
 interface OutputProgress extends OpenOutput {
@@ -98,7 +93,7 @@ class Rewrite {
     for (const wave of planJob(layout, inputs, memoryBytes, this.#objects)) {
       this.#wave = wave;
       await this.#reader.open(wave);
-      for (const runs of byStream(layout.outputs, wave.outputs)) await this.#writeStream(runs);
+      for (const runs of scheduleRuns(layout.outputs, wave.outputs)) await this.#writeStream(runs);
     }
     this.#reader.close();
     this.#counters.readBytes = this.#account.readBytes;
@@ -175,28 +170,4 @@ class Rewrite {
     });
     this.#counters.writtenBytes += bytes;
   }
-}
-
-/** All runs of some outputs, one stream at a time, in the order of offsets. */
-function byStream(outputs: readonly LayoutOutput[], numbers: readonly number[]): ScheduledRun[][] {
-  const scheduled = numbers.flatMap((output) =>
-    required(outputs[output], 'an output of the layout').runs.map((run): ScheduledRun => ({ run, output })),
-  );
-  scheduled.sort(
-    (left, right) =>
-      left.run.streamId - right.run.streamId ||
-      firstParent(left).firstOffset - firstParent(right).firstOffset ||
-      firstParent(left).nextOffset - firstParent(right).nextOffset,
-  );
-  const streams: ScheduledRun[][] = [];
-  for (const item of scheduled) {
-    const stream = streams.at(-1);
-    if (stream?.[0]?.run.streamId === item.run.streamId) stream.push(item);
-    else streams.push([item]);
-  }
-  return streams;
-}
-
-function firstParent({ run }: ScheduledRun): LayoutRun['parents'][number] {
-  return required(run.parents[0], 'a run has parents');
 }

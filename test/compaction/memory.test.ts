@@ -4,7 +4,7 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { BufferAccount, InputSource, WindowMemory } from '../../src/compaction/input-source.ts';
 import { type ByteRange, planWindows } from '../../src/compaction/input-windows.ts';
-import { planJob, readRequests, RUN_READ_BYTES, windowsBytesOf } from '../../src/compaction/job-memory.ts';
+import { planJob, readRequests, RUN_READ_BYTES, type Wave, windowsBytesOf } from '../../src/compaction/job-memory.ts';
 import type { Layout, LayoutRun } from '../../src/compaction/layout.ts';
 import { compactionSettings } from '../../src/compaction/settings.ts';
 import { MIB } from '../../src/limits/limits.ts';
@@ -175,18 +175,29 @@ interface JobShape {
   readonly streams: number;
   readonly runBytes: number;
   readonly keyed: boolean;
+  /** An output of a class that has so much is followed by another one. Default: it takes all. */
+  readonly outputBytes?: number;
+  /** Of how many classes a stream is, one behind the other. Default 1. */
+  readonly spread?: number;
 }
 
 /** A job whose streams lie in all inputs, and belong to so many classes in turn. */
-function jobOf({ inputs, classes, streams, runBytes, keyed }: JobShape): {
+function jobOf({ inputs, classes, streams, runBytes, keyed, outputBytes = Infinity, spread = 1 }: JobShape): {
   readonly layout: Layout;
   readonly inputs: readonly { readonly key: string; readonly bytes: number }[];
 } {
   const keys = Array.from({ length: inputs }, (_, index) => `input-${index}`);
-  const outputs = Array.from({ length: Math.min(classes, streams) }, () => ({
-    generation: 1,
-    runs: [] as LayoutRun[],
-  }));
+  const outputs: { generation: number; runs: LayoutRun[] }[] = [];
+  const current: { output: number; bytes: number }[] = [];
+  const outputFor = (className: number): number => {
+    const place = current[className];
+    if (place !== undefined && place.bytes < outputBytes) {
+      place.bytes += runBytes;
+      return place.output;
+    }
+    current[className] = { output: outputs.push({ generation: 1, runs: [] }) - 1, bytes: runBytes };
+    return outputs.length - 1;
+  };
   for (let stream = 0; stream < streams; stream += 1) {
     const place = {
       byteOffset: 64 + stream * runBytes,
@@ -195,18 +206,26 @@ function jobOf({ inputs, classes, streams, runBytes, keyed }: JobShape): {
       records: 1_000,
       tracking: false,
     };
-    const parents = keys.map((objectKey, input) => {
+    const runs = new Map<number, LayoutRun['parents'][number][]>();
+    for (const [input, objectKey] of keys.entries()) {
       const firstOffset = input * 1_000;
-      return { objectKey, ...place, firstOffset, nextOffset: firstOffset + 1_000, endOffset: firstOffset + 1_000 };
-    });
-    const offsets = { firstOffset: 0, nextOffset: inputs * 1_000, visibleFrom: 0, snapshot: false };
-    outputs[stream % outputs.length]?.runs.push({
-      streamId: stream + 1,
-      ...offsets,
-      compression: 'lz4',
-      keys: keyed ? 'latest' : 'all',
-      parents,
-    });
+      const offsets = { firstOffset, nextOffset: firstOffset + 1_000, endOffset: firstOffset + 1_000 };
+      const output = outputFor((stream + Math.floor((input * spread) / inputs)) % classes);
+      runs.set(output, [...(runs.get(output) ?? []), { objectKey, ...place, ...offsets }]);
+    }
+    for (const [output, parents] of runs) {
+      const firstOffset = parents[0]?.firstOffset ?? 0;
+      outputs[output]?.runs.push({
+        streamId: stream + 1,
+        firstOffset,
+        nextOffset: parents.at(-1)?.nextOffset ?? 0,
+        visibleFrom: firstOffset,
+        snapshot: false,
+        compression: 'lz4',
+        keys: keyed ? 'latest' : 'all',
+        parents,
+      });
+    }
   }
   return {
     layout: { outputs, dropped: [] },
@@ -214,13 +233,37 @@ function jobOf({ inputs, classes, streams, runBytes, keyed }: JobShape): {
   };
 }
 
-const jobs: fc.Arbitrary<JobShape> = fc.record({
-  inputs: fc.integer({ min: 1, max: 128 }),
-  classes: fc.integer({ min: 1, max: 8 }),
-  streams: fc.integer({ min: 1, max: 40 }),
-  runBytes: fc.integer({ min: 100, max: 8 * MIB }),
-  keyed: fc.boolean(),
-});
+/** What the writers of a wave hold at a time, at most: each from the first run of its output to the last one. */
+function writersOf({ outputs }: Layout, wave: Wave<unknown>): number {
+  const runs = wave.outputs.flatMap((output, place) =>
+    (outputs[output]?.runs ?? []).map(({ streamId, firstOffset }) => ({ streamId, firstOffset, place })),
+  );
+  runs.sort((left, right) => left.streamId - right.streamId || left.firstOffset - right.firstOffset);
+  const open = new Set<number>();
+  let most = 0;
+  for (const [index, { place }] of runs.entries()) {
+    open.add(place);
+    most = Math.max(
+      most,
+      [...open].reduce((sum, one) => sum + (wave.writerBytes[one] ?? 0), 0),
+    );
+    if (!runs.slice(index + 1).some((later) => later.place === place)) open.delete(place);
+  }
+  return most;
+}
+
+/** Streams with keys that go through many classes can take more memory than there is: a test of its own. */
+const jobs: fc.Arbitrary<JobShape> = fc
+  .record({
+    inputs: fc.integer({ min: 1, max: 128 }),
+    classes: fc.integer({ min: 1, max: 8 }),
+    streams: fc.integer({ min: 1, max: 40 }),
+    runBytes: fc.integer({ min: 100, max: 8 * MIB }),
+    keyed: fc.boolean(),
+    outputBytes: fc.constantFrom(Infinity, 256 * MIB, 32 * MIB),
+    spread: fc.constantFrom(1, 2),
+  })
+  .map((shape) => (shape.keyed ? { ...shape, classes: shape.spread === 1 ? shape.classes : 2 } : shape));
 
 suite('a job on a store where requests cost something', () => {
   const store = { writerMemory: { least: 5 * MIB, ample: 48 * MIB }, stream: true };
@@ -230,16 +273,42 @@ suite('a job on a store where requests cost something', () => {
       fc.property(jobs, (shape) => {
         const { layout, inputs } = jobOf(shape);
         const waves = planJob(layout, inputs, JOB_BYTES, store);
-        for (const { heldBytes, writerBytes, outputs } of waves) {
+        for (const wave of waves) {
+          const { heldBytes, writerBytes } = wave;
           assert.ok(heldBytes <= JOB_BYTES, `${heldBytes} bytes`);
-          const writers = writerBytes.reduce<number>((sum, bytes = 0) => sum + bytes, 0);
-          assert.ok(outputs.length * store.writerMemory.least <= writers && writers < heldBytes);
+          for (const bytes of writerBytes) assert.ok((bytes ?? 0) >= store.writerMemory.least);
+          assert.ok(writersOf(layout, wave) < heldBytes);
         }
         const written = waves.flatMap(({ outputs }) => outputs).sort((left, right) => left - right);
         assert.deepEqual(written, [...layout.outputs.keys()]);
       }),
       { numRuns: 200 },
     );
+  });
+
+  test('writes a large stream that takes many outputs one output after the other', () => {
+    for (const keyed of [false, true]) {
+      const shape = { inputs: 8, classes: 1, streams: 1, runBytes: 100 * MIB, keyed, outputBytes: 100 * MIB };
+      const { layout, inputs } = jobOf(shape);
+      assert.equal(layout.outputs.length, 8);
+      const waves = planJob(layout, inputs, JOB_BYTES, store);
+      assert.equal(waves.length, 1);
+      assert.ok(waves.every((wave) => wave.heldBytes <= JOB_BYTES && writersOf(layout, wave) < wave.heldBytes));
+    }
+  });
+
+  test('takes the least it can do with where no plan stays within its memory, and keeps keys together', () => {
+    for (const keyed of [false, true]) {
+      const shape = { inputs: 8, classes: 12, streams: 24, runBytes: MIB, keyed, spread: 8 };
+      const { layout, inputs } = jobOf(shape);
+      const waves = planJob(layout, inputs, JOB_BYTES, store);
+      assert.equal(waves.length, keyed ? 1 : layout.outputs.length);
+      for (const wave of waves) {
+        assert.equal(wave.reading, 'runs');
+        const most = keyed ? layout.outputs.length * 6 * MIB + JOB_BYTES : JOB_BYTES;
+        assert.ok(wave.heldBytes <= most && writersOf(layout, wave) < wave.heldBytes, `${wave.heldBytes} bytes`);
+      }
+    }
   });
 
   test('holds every output of a usual merge whole, a few at a time, and reads each input once for each of them', () => {
