@@ -122,8 +122,8 @@ export function planJob<Input extends CommittedInput>(
 }
 
 /**
- * Where no plan stays within the memory: as little at once as there can be. Only runs whose keys are compared have to be
- * in one wave, and writers take what they cannot do without.
+ * Where no plan stays within the memory: as little at once as there can be. Only runs whose keys are compared have to
+ * be in one wave, and writers take what they cannot do without.
  */
 function leastWaves<Input extends CommittedInput>(
   layout: Layout,
