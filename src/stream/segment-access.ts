@@ -4,7 +4,7 @@
  */
 import { SpareMemory } from '../base/spare-memory.ts';
 import type { FoundRun } from '../coordinator/coordinator.ts';
-import { MillraceError } from '../errors/millrace-error.ts';
+import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
 import type { ObjectStore } from '../object/object-store.ts';
 import { type BatchOrigin, RecordBatch, type StreamRecord } from '../record/record-batch.ts';
@@ -12,6 +12,8 @@ import { findRecord } from '../record/record-find.ts';
 import { BatchMemory } from '../record/record-index.ts';
 import { chunkBody, chunkBodyForNow, type StoredChunk } from '../segment/chunk-reader.ts';
 import { streamChunks } from '../segment/chunk-stream.ts';
+import { SEGMENT_HEADER_BYTES } from '../segment/format.ts';
+import { parseSegmentHeader } from '../segment/header.ts';
 import { SegmentReader } from '../segment/reader.ts';
 import type { SegmentSource } from '../segment/source.ts';
 import { BatchCache } from './batch-cache.ts';
@@ -20,6 +22,8 @@ import { BatchCache } from './batch-cache.ts';
 const WHOLE_RUN_BYTES = 512 * 1024;
 /** Footers kept open. */
 const READERS_MAX = 64;
+/** Objects that are known to be this store's. */
+const OWN_MAX = 1_024;
 /** Memory of a larger chunk is left to the collector: one large record must not take it for good. */
 const CHUNK_BYTES_RECYCLED_MAX: number = MIB;
 
@@ -38,6 +42,7 @@ export class SegmentAccess {
   /** Of point reads. */
   readonly #chunkMemory = new SpareMemory();
   readonly #readers = new Map<string, Promise<SegmentReader>>();
+  readonly #own = new Set<string>();
   readonly #cache: BatchCache;
   /** Batches on their way: those who miss the same one wait together. */
   readonly #loading = new Map<string, Promise<RecordBatch>>();
@@ -55,6 +60,7 @@ export class SegmentAccess {
    * valid until the next one is asked for.
    */
   async *scan(run: FoundRun, from: number, memory?: BatchMemory): AsyncGenerator<RecordBatch> {
+    await this.#refuseForeign(run.objectKey);
     const place = await this.#startOf(run, from);
     const source = this.#sourceOf(run);
     const { objectKey, streamId, nextOffset, firstOffset: base } = run;
@@ -144,6 +150,24 @@ export class SegmentAccess {
     if (entry === undefined) throw missingRun(run);
     const last = entry.firstChunk + entry.chunks - 1;
     return reader.chunk(run.trackingSnapshot ? entry.firstChunk : last, run.firstOffset);
+  }
+
+  /**
+   * Chunks do not say whose they are: those of another store, at the same offsets of the same stream, would pass. The
+   * header does, and is looked at where a request costs nothing. What is wrong with it otherwise is no reason to lose
+   * the chunks.
+   */
+  async #refuseForeign(objectKey: string): Promise<void> {
+    if (this.#objects.stream !== undefined || this.#own.has(objectKey)) return;
+    try {
+      const header = await this.#objects.read(objectKey, 0, SEGMENT_HEADER_BYTES);
+      parseSegmentHeader(header, { objectKey, storeId: this.#storeId });
+    } catch (error) {
+      if (isMillraceError(error, 'ERR_MILLRACE_FOREIGN_FILE')) throw error;
+      return;
+    }
+    if (this.#own.size === OWN_MAX) this.#own.clear();
+    this.#own.add(objectKey);
   }
 
   /** Where to start streaming: at the run's first chunk, or at the right one when skipping is worth a footer. */

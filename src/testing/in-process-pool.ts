@@ -74,8 +74,8 @@ export class InProcessPool implements JobPool {
 
   #open({ module, options }: ObjectStoreDescriptor): Promise<ObjectStore> {
     const { root } = options;
-    const { fileSystem, random, openObjects = openDescriptor } = this.#options;
+    const { fileSystem, random, clock, openObjects = openDescriptor } = this.#options;
     if (module !== DIRECTORY_MODULE || typeof root !== 'string') return openObjects({ module, options });
-    return Promise.resolve(new DirectoryObjectStore({ root, fileSystem, random }));
+    return Promise.resolve(new DirectoryObjectStore({ root, fileSystem, random, clock }));
   }
 }
