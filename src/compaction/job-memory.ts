@@ -66,7 +66,7 @@ export interface Wave<Input> {
   readonly keyIndex: KeyIndexLimits;
   /** What the writer of each output may hold; `undefined` where writers hold nothing. */
   readonly writerBytes: readonly (number | undefined)[];
-  /** What each output is expected to have, at most. */
+  /** What each output is expected to have. It has more where chunks were compressed that are not any more. */
   readonly outputBytes: readonly number[];
 }
 
@@ -304,7 +304,10 @@ function groupsOf({ outputs }: Layout, joined: (run: LayoutRun) => boolean): Gro
   });
 }
 
-/** With a chunk for each one of the inputs, and no byte less: merges join chunks, and leave out what is dead. */
+/**
+ * With a chunk for each one of the inputs, and no byte less: merges join chunks, and leave out what is dead. No bound:
+ * small chunks are compressed anew, by what the stream says now, and large ones of earlier releases are divided.
+ */
 function expectedBytes(runs: readonly LayoutRun[]): number {
   let bytes = 0;
   let chunks = 0;

@@ -53,7 +53,8 @@ export type StreamRead = (
 export interface ObjectStore {
   /**
    * Starts an object. Nothing is visible under the key before `commit`. `memory`: what its writer may hold, from
-   * `writerMemory.least` on; default `writerMemory.ample`. `bytes`: how large the object is going to be, at most.
+   * `writerMemory.least` on; default `writerMemory.ample`. `bytes`: how large the object is expected to be; it may
+   * become larger.
    */
   create(key: string, memory?: number, bytes?: number): Promise<ObjectWriter>;
   /** Absent where writers hold nothing. */

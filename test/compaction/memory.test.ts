@@ -363,6 +363,21 @@ suite('a job on a store where requests cost something', () => {
 });
 
 suite('a job', () => {
+  test('that writes more than its inputs hold, since they were compressed, is taken by S3', async () => {
+    const world = await World.open();
+    const store = streamed(world.memory);
+    world.objects = store;
+    const streamId = await world.stream('s', { compression: 'none' });
+    const records = Array.from({ length: 200 }, () => ({ value: 'the same again '.repeat(60) }));
+    for (let index = 0; index < 3; index += 1) await world.append({ streamId, records, compression: 'lz4' });
+    const before = await world.read(streamId);
+    await world.agent().compact({ force: true });
+    const { readBytes, writtenBytes } = world.jobs[0]?.result.counters ?? { readBytes: 0, writtenBytes: 0 };
+    assert.ok(writtenBytes > 4 * readBytes && writtenBytes < 5 * MIB, `${readBytes} bytes became ${writtenBytes}`);
+    assert.deepEqual(await world.read(streamId), before);
+    await world.check();
+  });
+
   test('holds the same little memory whatever its inputs hold', async () => {
     const peaks: number[] = [];
     const value = 'incompressible, for all this stream knows '.repeat(3_000);

@@ -1,7 +1,10 @@
-/** A store where requests cost something, as on S3: inputs are streams, and writers hold what they are given. */
+/**
+ * A store where requests cost something, as on S3: inputs are streams, and writers hold what they are given. Parts of
+ * less than 5 MiB are refused.
+ */
 import { SeededRandom } from '../../src/base/random.ts';
-import { MIB } from '../../src/limits/limits.ts';
 import type { ObjectStore, ObjectWriter, StreamRead } from '../../src/object/object-store.ts';
+import { PART_BYTES_MIN, planParts, writerMemoryOf } from '../../src/object/s3/options.ts';
 
 export interface StreamedStore extends ObjectStore {
   /** Streams that were begun, and reads of a range. */
@@ -35,8 +38,10 @@ export function streamed(inner: ObjectStore): StreamedStore {
       open -= 1;
     }
   };
-  const create = async (key: string, memory = 0): Promise<ObjectWriter> => {
+  const create = async (key: string, memory = 0, expected?: number): Promise<ObjectWriter> => {
     const writer = await inner.create(key);
+    const parts = planParts({}, memory, expected);
+    let written = 0;
     held += memory;
     peak.writerBytes = Math.max(peak.writerBytes, held);
     const ended = <T>(end: () => Promise<T>) => {
@@ -48,8 +53,14 @@ export function streamed(inner: ObjectStore): StreamedStore {
     };
     return {
       copies: true,
-      write: (bytes) => writer.write(bytes),
-      commit: ended(() => writer.commit()),
+      write: (bytes) => {
+        written += bytes.byteLength;
+        return writer.write(bytes);
+      },
+      commit: ended(() => {
+        const refused = written > parts.singleBytes && parts.partBytes < PART_BYTES_MIN;
+        return refused ? Promise.reject(new Error('EntityTooSmall')) : writer.commit();
+      }),
       abort: ended(() => writer.abort()),
     };
   };
@@ -58,7 +69,7 @@ export function streamed(inner: ObjectStore): StreamedStore {
     peak,
     stream,
     create,
-    writerMemory: { least: 5 * MIB, ample: 48 * MIB },
+    writerMemory: writerMemoryOf({}),
     read: (...range) => {
       requests.reads += 1;
       return inner.read(...range);

@@ -80,7 +80,7 @@ export function writerMemoryOf(options: Pick<S3Options, 'partBytes' | 'parallelP
 /**
  * With little `memory`, larger parts come before more of them at once: each is a request. One that fills while one is
  * on its way keeps the job and the connection busy; below the size of two parts they go one by one.
- * An object of at most `bytes` that fits the memory is a single request of whatever size.
+ * An object of `bytes` that fits the memory is a single request. Should it become larger, it goes on in parts.
  */
 export function planParts(
   options: Pick<S3Options, 'partBytes' | 'parallelParts'>,
@@ -88,7 +88,8 @@ export function planParts(
   bytes: number = Infinity,
 ): PartPlan {
   if (bytes <= memory && memory !== Infinity) {
-    return { partBytes: bytes, parallelParts: 0, singleBytes: bytes };
+    const partBytes = Math.max(PART_BYTES_MIN, bytes);
+    return { partBytes, parallelParts: 0, singleBytes: partBytes };
   }
   const { parallelParts: most = PARALLEL_PARTS_DEFAULT } = options;
   const wanted = wholePages(options.partBytes ?? PART_BYTES_DEFAULT);

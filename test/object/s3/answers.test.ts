@@ -102,6 +102,28 @@ describe('an upload in parts', () => {
   const aborted = (): string[] =>
     server.received.filter(({ method }) => method === 'DELETE').map(({ url }) => url.replace(/&?x-id=\w+&?/, ''));
 
+  test('an object that becomes larger than expected goes on in parts that S3 takes', async () => {
+    const received: number[] = [];
+    let completed = false;
+    server.script((request) => {
+      const { method, url, body } = request;
+      if (method === 'PUT') received.push(body.length);
+      if (method === 'HEAD' && completed) {
+        return { headers: { 'content-length': String(received.reduce((sum, part) => sum + part, 0)) } };
+      }
+      if (method === 'POST' && url.includes('uploadId')) {
+        if (received.slice(0, -1).some((bytes) => bytes < PART_BYTES_MIN)) return failure(400, 'EntityTooSmall');
+        completed = true;
+        return { body: '<CompleteMultipartUploadResult><ETag>"whole"</ETag></CompleteMultipartUploadResult>' };
+      }
+      return begun(request);
+    });
+    const writer = await store.create('k', PART_BYTES_MIN, 100_000);
+    for (let part = 0; part < 11; part += 1) await writer.write(new Uint8Array(500_000));
+    assert.equal(await writer.commit(), 5_500_000);
+    assert.deepEqual(received, [PART_BYTES_MIN, 5_500_000 - PART_BYTES_MIN]);
+  });
+
   test('that is given up, or cannot be completed, is aborted: its parts would stay and be paid for', async () => {
     for (const completes of [false, true]) {
       server.script(begun);

@@ -97,6 +97,8 @@ test('with little memory parts become fewer at once, then smaller, and never sma
     const [partBytes = 0, parallelParts = 0] = plan(memory * MIB);
     assert.ok(partBytes * (parallelParts + 1) <= memory, `${memory} MiB`);
   }
+  const { partBytes, singleBytes } = planParts({}, 9 * MIB, 100_000);
+  assert.deepEqual([partBytes / MIB, singleBytes / MIB], [5, 5], 'a size is an estimate');
   const small = planParts({ partBytes: 5 * MIB, parallelParts: 8 }, 20 * MIB);
   assert.deepEqual([small.partBytes / MIB, small.parallelParts, small.singleBytes / MIB], [5, 3, 10]);
 });
