@@ -1,6 +1,7 @@
 /**
- * Pieces of one page-aligned memory, for reads past the page cache. Memory of WebAssembly is freed by a full collection
- * alone, so a thread keeps the arena of its last user for the next one.
+ * Pieces of one page-aligned memory: windows of inputs that are read past the page cache, and parts of objects on
+ * their way to S3. Memory of WebAssembly is freed by a full collection alone, so a thread keeps the arena of its last
+ * user for the next one.
  */
 import { assert } from './assert.ts';
 import { alignUp, PAGE_BYTES } from './bytes.ts';
@@ -28,10 +29,10 @@ export class PageArena {
     const kept = idle !== undefined && idle.length >= size ? idle : undefined;
     if (kept !== undefined) idle = undefined;
     this.#memory = kept ?? allocatePages(size);
-    this.#gaps = [{ at: 0, bytes: size }];
+    this.#gaps = [{ at: 0, bytes: this.#memory.length }];
   }
 
-  /** Page-aligned memory of exactly `bytes`; other memory where no gap is large enough. */
+  /** Page-aligned memory of exactly `bytes`; other memory, which may lie anywhere, where no gap is large enough. */
   take(bytes: number): Uint8Array {
     assert(!this.#closed, 'an arena gives memory until it is closed');
     const length = alignUp(Math.max(bytes, 1), PAGE_BYTES);

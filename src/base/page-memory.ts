@@ -2,7 +2,7 @@
  * Page-aligned memory. Direct I/O refuses any other address (EINVAL), and neither a plain `ArrayBuffer` nor a plain
  * `SharedArrayBuffer` promises it; the buffer of a `WebAssembly.Memory` does.
  */
-import { alignUp } from './bytes.ts';
+import { alignUp, PAGE_BYTES } from './bytes.ts';
 
 /** The one class used here: the type libraries declare WebAssembly only together with a browser's whole DOM. */
 interface MemoryConstructor {
@@ -13,10 +13,19 @@ const { Memory } = (globalThis as unknown as { WebAssembly: { Memory: MemoryCons
 /** WebAssembly memory comes in pages of this size. */
 export const MEMORY_PAGE_BYTES = 65_536;
 
+const inPages = new WeakSet<ArrayBufferLike>();
+
+/** Whether memory begins at a page, by its address: one that this thread has allocated here. */
+export function isInPages({ buffer, byteOffset }: Uint8Array): boolean {
+  return byteOffset % PAGE_BYTES === 0 && inPages.has(buffer);
+}
+
 /** Zeroed, page-aligned memory for one thread. */
 export function allocatePages(bytes: number): Uint8Array {
   const pages = alignUp(bytes, MEMORY_PAGE_BYTES) / MEMORY_PAGE_BYTES;
-  return new Uint8Array(new Memory({ initial: pages, maximum: pages }).buffer as ArrayBuffer, 0, bytes);
+  const buffer = new Memory({ initial: pages, maximum: pages }).buffer as ArrayBuffer;
+  inPages.add(buffer);
+  return new Uint8Array(buffer, 0, bytes);
 }
 
 /** The memories behind the buffers that were handed out. */

@@ -8,6 +8,7 @@
 import { throwIfAborted } from '../errors/aborted.ts';
 import { dirname, join, resolve } from 'node:path';
 import { PAGE_BYTES } from '../base/bytes.ts';
+import { isInPages } from '../base/page-memory.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { FileHandle, FileStat, FileSystem } from '../base/file-system.ts';
 import { isSystemError, NodeFileSystem } from '../base/node-file-system.ts';
@@ -155,12 +156,12 @@ export class DirectoryObjectStore implements ObjectStore {
     await Promise.all([this.#handles.close(), this.#directHandles.close()]);
   }
 
-  #isDirect({ byteOffset, byteLength }: Uint8Array, position: number, length: number): boolean {
-    const inPages = byteOffset % PAGE_BYTES === 0 && position % PAGE_BYTES === 0 && length % PAGE_BYTES === 0;
-    return this.#directReads && inPages && byteLength === length && length >= DIRECT_READ_BYTES_MIN;
+  #isDirect(into: Uint8Array, position: number, length: number): boolean {
+    const inPages = isInPages(into) && position % PAGE_BYTES === 0 && length % PAGE_BYTES === 0;
+    return this.#directReads && inPages && into.byteLength === length && length >= DIRECT_READ_BYTES_MIN;
   }
 
-  /** `undefined` where direct reads are not to be had: not on this file system, or not into this memory. */
+  /** `undefined` where direct reads are not to be had: not on this file system, or not this one. */
   async #readDirect(
     path: string,
     key: string,
@@ -168,13 +169,16 @@ export class DirectoryObjectStore implements ObjectStore {
     into: Uint8Array,
     signal: AbortSignal | undefined,
   ): Promise<Uint8Array | undefined> {
+    let opened = false;
     try {
-      return await this.#directHandles.use(path, (object) =>
-        this.#readExactly(object, key, position, into.length, signal, into),
-      );
+      return await this.#directHandles.use(path, (object) => {
+        opened = true;
+        return this.#readExactly(object, key, position, into.length, signal, into);
+      });
     } catch (error) {
       if (!isSystemError(error, 'EINVAL')) throw error;
-      this.#directReads = false;
+      // A read may be refused for what it asks for. A file that cannot be opened so tells of its file system.
+      if (!opened) this.#directReads = false;
       return undefined;
     }
   }

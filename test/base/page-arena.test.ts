@@ -4,6 +4,7 @@ import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import { PAGE_BYTES } from '../../src/base/bytes.ts';
 import { PageArena } from '../../src/base/page-arena.ts';
+import { isInPages } from '../../src/base/page-memory.ts';
 
 const BYTES: number = 16 * PAGE_BYTES;
 
@@ -48,6 +49,7 @@ suite('an arena of pages', () => {
     const first = arena.take(BYTES);
     const other = arena.take(PAGE_BYTES);
     assert.notEqual(other.buffer, first.buffer);
+    assert.deepEqual([isInPages(first), isInPages(other)], [true, false]);
     arena.giveBack(other);
     arena.giveBack(first);
   });
@@ -63,5 +65,20 @@ suite('an arena of pages', () => {
     first.giveBack(piece);
     assert.equal(new PageArena(BYTES).take(1).buffer, buffer);
     assert.notEqual(new PageArena(BYTES).take(1).buffer, buffer);
+  });
+
+  test('leaves all of its memory to the next one, also where it had asked for less', () => {
+    const first = new PageArena(32 * BYTES);
+    const piece = first.take(1);
+    const { buffer } = piece;
+    first.giveBack(piece);
+    first.close();
+    for (const bytes of [BYTES, 2 * BYTES, 32 * BYTES]) {
+      const next = new PageArena(bytes);
+      const whole = next.take(32 * BYTES);
+      assert.equal(whole.buffer, buffer, `an arena of ${bytes} bytes`);
+      next.giveBack(whole);
+      next.close();
+    }
   });
 });

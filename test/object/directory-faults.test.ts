@@ -60,6 +60,25 @@ test('whole pages into memory of the caller are read past the page cache, and ot
   assert.equal(disk.calls.findLast(({ operation }) => operation === 'open')?.mode?.direct, false);
 });
 
+test('only aligned memory is read into directly, and a direct read that fails turns off no other', async () => {
+  for (const key of ['k', 'other']) await putObject(store, key, patternBytes(DIRECT_BYTES));
+  const directOpens = async (key: string, target: Uint8Array): Promise<boolean[]> => {
+    disk.calls.length = 0;
+    await store.read(key, 0, DIRECT_BYTES, undefined, target);
+    assert.deepEqual(Buffer.from(target), Buffer.from(patternBytes(DIRECT_BYTES)));
+    return disk.calls.flatMap(({ operation, mode }) => (operation === 'open' ? [mode?.direct === true] : []));
+  };
+  assert.deepEqual(await directOpens('k', Buffer.allocUnsafeSlow(DIRECT_BYTES)), [false]);
+  let reads = 0;
+  disk.on('read', () => {
+    reads += 1;
+    if (reads === 1) throw systemError('EINVAL');
+  });
+  assert.deepEqual(await directOpens('k', allocatePages(DIRECT_BYTES)), [true]);
+  assert.equal(reads, 2, 'the read that was refused was repeated through the page cache');
+  assert.deepEqual(await directOpens('other', allocatePages(DIRECT_BYTES)), [true]);
+});
+
 test('an object cut short on disk is damage, before and after it was opened', async () => {
   await putObject(store, 'k', patternBytes(1000));
   await store.read('k', 0, 1000);
