@@ -1,13 +1,22 @@
-/** A record whose key is a field of the JSON object that its value is. */
+/**
+ * A record whose key is a field of the JSON object that its value is. Two keys are equal only where the fields are:
+ * what reading JSON would round or replace is refused, or one record would take the place of another.
+ */
+import { isUtf8 } from 'node:buffer';
 import { MillraceError } from '../errors/millrace-error.ts';
-import type { RecordInput } from '../record/record-input.ts';
+
+interface KeyedRecord {
+  readonly value: Buffer;
+  readonly key: string;
+}
 
 /** `line` is the number of the line, from 1, for errors. The value stays as it was read, byte for byte. */
-export function keyedRecord(value: Buffer, field: string, line: number): RecordInput {
+export function keyedRecord(value: Buffer, field: string, line: number): KeyedRecord {
   return { value, key: keyOf(parse(value, line), field, line) };
 }
 
 function parse(value: Buffer, line: number): object {
+  if (!isUtf8(value)) throw refuse(line, 'it is not UTF-8');
   let parsed: unknown;
   try {
     parsed = JSON.parse(value.toString());
@@ -22,11 +31,22 @@ function parse(value: Buffer, line: number): object {
 function keyOf(parsed: object, field: string, line: number): string {
   // Own fields only: every object inherits a `constructor`.
   const key: unknown = Object.hasOwn(parsed, field) ? (parsed as Record<string, unknown>)[field] : undefined;
-  if (typeof key === 'string') return key;
-  if (typeof key === 'number' || typeof key === 'boolean') return String(key);
+  const problem = problemOf(key);
+  if (problem !== undefined) throw refuse(line, `field ${JSON.stringify(field)} ${problem}`);
+  return String(key);
+}
+
+function problemOf(key: unknown): string | undefined {
+  if (typeof key === 'boolean') return undefined;
+  if (typeof key === 'string') {
+    return key.isWellFormed() ? undefined : 'holds half of a surrogate pair, which UTF-8 cannot say';
+  }
+  if (typeof key === 'number') {
+    const isExact = Number.isSafeInteger(key) || (Number.isFinite(key) && !Number.isInteger(key));
+    return isExact ? undefined : 'is a number beyond 2^53, which would be rounded: make it a string';
+  }
   const found = key === undefined ? 'is missing' : `is ${key === null ? 'null' : 'a list or an object'}`;
-  const needed = 'the key is a string, a number or a boolean';
-  throw refuse(line, `field ${JSON.stringify(field)} ${found}: ${needed}`);
+  return `${found}: the key is a string, a number or a boolean`;
 }
 
 function refuse(line: number, problem: string): MillraceError {

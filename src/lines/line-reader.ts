@@ -64,7 +64,11 @@ function parse(text: string, line: number): Record<string, unknown> {
 
 /** Text, nothing, or bytes in base64. */
 function contentOf(content: unknown, name: string, line: number): string | Buffer | null {
-  if (content === null || typeof content === 'string') return content;
+  if (content === null) return null;
+  if (typeof content === 'string') {
+    if (content.isWellFormed()) return content;
+    throw refuse(line, `its ${name} holds half of a surrogate pair, which UTF-8 cannot say`);
+  }
   const base64 = typeof content === 'object' && 'base64' in content ? content.base64 : undefined;
   if (typeof base64 === 'string' && BASE64.test(base64)) return Buffer.from(base64, 'base64');
   throw refuse(line, `its ${name} is not text, null, or {"base64":"..."}; format=lines takes lines as they are`);

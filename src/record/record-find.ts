@@ -1,5 +1,5 @@
 /** One record among frames: a point read needs no index of all the others, and keeps nothing of them alive. */
-import { segmentFramesCorrupt, type BatchOrigin, type StreamRecord } from './record-batch.ts';
+import { segmentFramesCorrupt, type BatchOrigin, type RecordBatch, type StreamRecord } from './record-batch.ts';
 import { FRAME_KIND } from './frame-format.ts';
 import { walkFrames } from './frame-reader.ts';
 import { type RecordPlace, walkRecords } from './record-walk.ts';
@@ -25,6 +25,14 @@ export function findRecord(bytes: Uint8Array, origin: BatchOrigin, offset: numbe
     return false;
   });
   return found;
+}
+
+/** The record at `offset` of a batch that others read, too: key and value are copies, as of `findRecord`. */
+export function copyRecord(batch: RecordBatch, offset: number): StreamRecord | undefined {
+  const found = batch.find(offset);
+  if (found === undefined) return undefined;
+  const { timestamp, key, value, epoch } = found;
+  return { offset, timestamp, key: key && Buffer.from(key), value: value && Buffer.from(value), epoch };
 }
 
 function recordAt(bytes: Uint8Array, place: RecordPlace, offset: number, epoch: number): StreamRecord {

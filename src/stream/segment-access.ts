@@ -8,7 +8,7 @@ import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
 import type { ObjectStore } from '../object/object-store.ts';
 import { type BatchOrigin, RecordBatch, type StreamRecord } from '../record/record-batch.ts';
-import { findRecord } from '../record/record-find.ts';
+import { copyRecord, findRecord } from '../record/record-find.ts';
 import { BatchMemory } from '../record/record-index.ts';
 import { chunkBody, chunkBodyForNow, type StoredChunk } from '../segment/chunk-reader.ts';
 import { streamChunks } from '../segment/chunk-stream.ts';
@@ -82,11 +82,11 @@ export class SegmentAccess {
     if (index === undefined) return undefined;
     const name = `${run.objectKey}:${index}`;
     const cached = this.#cache.get(name) ?? this.#loading.get(name);
-    if (cached !== undefined) return (await cached).find(offset);
+    if (cached !== undefined) return copyRecord(await cached, offset);
     if (!this.#cache.wasAskedFor(name)) return this.#findAlone(name, reader, index, run, offset);
     const loading = this.#load(name, reader, index, run);
     this.#loading.set(name, loading);
-    return (await loading).find(offset);
+    return copyRecord(await loading, offset);
   }
 
   /** Out of a chunk that is not kept: its memory is used again, and the one record is copied. */

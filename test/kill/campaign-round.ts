@@ -67,9 +67,21 @@ export async function killRound(options: RoundOptions): Promise<Death> {
   reader?.check(found);
   if (!copied) return death;
   const again = await checkStore(options.workload, copy, expectation);
-  assert.deepEqual(again, found, 'recovering twice gives the same');
+  if (workload.retention === undefined) assert.deepEqual(again, found, 'recovering twice gives the same');
+  else checkRetained(again, found);
   rmSync(copy, { recursive: true });
   return death;
+}
+
+/** What recovery left in the ring is flushed while a store is checked, and retention goes on, not always as fast. */
+function checkRetained(again: ReadonlyMap<string, Content>, found: ReadonlyMap<string, Content>): void {
+  assert.deepEqual([...again.keys()], [...found.keys()], 'recovering twice gives the same streams');
+  for (const [name, before] of found) {
+    const after = again.get(name) ?? [];
+    const first = Math.max(before[0]?.offset ?? Infinity, after[0]?.offset ?? Infinity);
+    const kept = (content: Content): Content => content.filter(({ offset }) => offset >= first);
+    assert.deepEqual(kept(after), kept(before), `${name}: recovering twice gives the same from offset ${first} on`);
+  }
 }
 
 /** Now and then the next process wants another ring. */

@@ -16,6 +16,7 @@ const BROKEN_LINES = [
   ['{"value":"v","keyy":"k"}', /line 2: it has a field .*keyy/],
   ['{"value":{"a":1}}', /line 2: its value is not text/],
   ['{"value":{"base64":"?"}}', /line 2: its value is not text/],
+  ['{"value":"\\ud800"}', /line 2: its value holds half of a surrogate pair/],
   ['{"value":"v","timestamp":1.5}', /line 2: its timestamp/],
   ['{"__proto__":{"value":"v"}}', /line 2: it has/],
 ] as const;

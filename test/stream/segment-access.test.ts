@@ -27,6 +27,15 @@ test('a chunk that many missed at once takes its own bytes of the cache, and no 
   assert.equal(reads(), earlier, 'both chunks are in the cache that has room for two');
 });
 
+test('what is written into a record that was found is in no other record', async () => {
+  const { segments, run } = await storedRun(2);
+  for (let round = 0; round < 4; round += 1) {
+    const [one, other] = await Promise.all([segments.find(run, 0), segments.find(run, 0)]);
+    assert.deepEqual([one?.value?.toString(), other?.value?.toString()], ['a', 'a'], `round ${round}`);
+    one?.value?.fill('x');
+  }
+});
+
 test('a chunk that could not be read is read again for the next one who asks', async () => {
   const { segments, run } = await storedRun(2);
   const lost = { ...run, objectKey: 'segments/00/0000000000000002' };

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { keyedRecord } from '../../src/lines/keyed-record.ts';
+
+function keyIn(json: string | Buffer): unknown {
+  return keyedRecord(Buffer.from(json), 'id', 7).key;
+}
+
+test('a key is what the field says: text as it is, safe numbers, fractions and booleans as text', () => {
+  const keys = ['"7"', '7', '-9007199254740991', '1.5', 'true', '"\\ud83d\\ude00"'].map((id) => keyIn(`{"id":${id}}`));
+  assert.deepEqual(keys, ['7', '7', '-9007199254740991', '1.5', 'true', '😀']);
+});
+
+for (const [what, ids] of [
+  ['numbers that reading JSON would round', ['9007199254740992', '9007199254740993', '1234567890123456789']],
+  ['numbers that reading JSON would make infinite', ['1e400', '-1e400']],
+  ['halves of surrogate pairs', ['"\\ud800"', '"a\\udc01"']],
+] as const) {
+  test(`${what} are refused as keys: two of them would be one`, () => {
+    for (const id of ids) {
+      assert.throws(() => keyIn(`{"id":${id}}`), {
+        code: 'ERR_MILLRACE_INVALID_ARGUMENT',
+        message: /line 7: field "id"/,
+      });
+    }
+  });
+}
+
+test('bytes that are no UTF-8 are refused: they would all be the same character', () => {
+  const line = Buffer.concat([Buffer.from('{"id":"'), Buffer.of(0xff), Buffer.from('"}')]);
+  assert.throws(() => keyIn(line), { code: 'ERR_MILLRACE_INVALID_ARGUMENT', message: /line 7: it is not UTF-8/ });
+});
