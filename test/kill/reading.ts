@@ -1,5 +1,5 @@
 /** A stream read whole, in one piece. */
-import { isMillraceError, type Stream } from '../../src/index.ts';
+import { isMillraceError, type Store, type Stream } from '../../src/index.ts';
 import type { Content } from './expectation.ts';
 
 type StreamInfo = Awaited<ReturnType<Stream['info']>>;
@@ -24,4 +24,13 @@ async function readOnce(stream: Stream): Promise<Content | undefined> {
     throw error;
   }
   return content;
+}
+
+/** All streams of a store, by name. */
+export async function contentsOf(store: Store): Promise<Map<string, Content>> {
+  const contents = new Map<string, Content>();
+  for (const { name } of await store.streams()) {
+    contents.set(name, (await readWhole(await store.stream(name))).content);
+  }
+  return contents;
 }
