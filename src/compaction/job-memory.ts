@@ -110,7 +110,8 @@ export function planJob<Input extends CommittedInput>(
           const planned = heldWave(layout, inputs, wave, plan);
           if (planned !== undefined) waves.push(planned);
         }
-        const cost = waves.length === count ? waves.reduce((sum, wave) => sum + costOf(wave), 0) : Infinity;
+        const cost =
+          waves.length === count ? waves.reduce((sum, wave) => sum + costOf(wave, writerMemory.single), 0) : Infinity;
         if (cost >= least) continue;
         best = waves;
         least = cost;
@@ -234,13 +235,13 @@ function shareWriters(groups: readonly Group[], budget: number, least: number): 
 }
 
 /** PUTs, GETs and the time of reading, in GETs. */
-function costOf<Input extends CommittedInput>(wave: Wave<Input>): number {
+function costOf<Input extends CommittedInput>(wave: Wave<Input>, single: number): number {
   const { inputs, outputs, writerBytes, outputBytes } = wave;
   let cost = readRequests(wave) + inputs.reduce((sum, { live }) => sum + spanOf(live), 0) * READ_WEIGHT;
   for (const index of outputs.keys()) {
     const bytes = outputBytes[index] ?? 0;
     const held = writerBytes[index] ?? 0;
-    cost += PUT_WEIGHT * (bytes <= held ? 1 : Math.ceil((2 * bytes) / held) + 2);
+    cost += PUT_WEIGHT * (bytes <= Math.min(held, single) ? 1 : Math.ceil((2 * bytes) / held) + 2);
   }
   return cost;
 }

@@ -36,6 +36,8 @@ export interface ObjectEntry {
 export interface WriterMemory {
   readonly least: number;
   readonly ample: number;
+  /** An object that fits its memory is one request up to this size. */
+  readonly single: number;
 }
 
 /**

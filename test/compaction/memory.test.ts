@@ -9,6 +9,7 @@ import type { Layout, LayoutRun } from '../../src/compaction/layout.ts';
 import { compactionSettings } from '../../src/compaction/settings.ts';
 import { MIB } from '../../src/limits/limits.ts';
 import type { ObjectStore } from '../../src/object/object-store.ts';
+import { writerMemoryOf } from '../../src/object/s3/options.ts';
 import { TRACKING_ENTRY } from '../../src/record/tracking-format.ts';
 import { streamed } from './streamed-store.ts';
 import { DAY, keyed, latestOf, plain, World } from './world.ts';
@@ -266,7 +267,7 @@ const jobs: fc.Arbitrary<JobShape> = fc
   .map((shape) => (shape.keyed ? { ...shape, classes: shape.spread === 1 ? shape.classes : 2 } : shape));
 
 suite('a job on a store where requests cost something', () => {
-  const store = { writerMemory: { least: 5 * MIB, ample: 48 * MIB }, stream: true };
+  const store = { writerMemory: writerMemoryOf({}), stream: true };
 
   test('stays within its memory whatever it is, and writes each output once', () => {
     fc.assert(

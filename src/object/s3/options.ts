@@ -52,6 +52,8 @@ const PART_BYTES_MAX: number = GIB;
 export const PART_BYTES_DEFAULT: number = 16 * MIB;
 /** Up to so many parts an object is one request: an upload in three parts takes seven. */
 const SINGLE_PUT_PARTS = 2;
+/** Or up to so many bytes: one that was sent for nothing is sent again, and all of it has the time of one request. */
+const SINGLE_PUT_BYTES: number = 32 * MIB;
 /** S3 takes no more parts. */
 export const PARTS_MAX = 10_000;
 const PARALLEL_PARTS_DEFAULT = 2;
@@ -74,26 +76,32 @@ export interface PartPlan {
 /** What a writer holds: the parts on their way and the one that fills, or one that grows to two. */
 export function writerMemoryOf(options: Pick<S3Options, 'partBytes' | 'parallelParts'>): WriterMemory {
   const { partBytes = PART_BYTES_DEFAULT, parallelParts = PARALLEL_PARTS_DEFAULT } = options;
-  return { least: PART_BYTES_MIN, ample: partBytes * Math.max(SINGLE_PUT_PARTS, parallelParts) + partBytes };
+  return {
+    least: PART_BYTES_MIN,
+    ample: partBytes * Math.max(SINGLE_PUT_PARTS, parallelParts) + partBytes,
+    single: Math.max(SINGLE_PUT_PARTS * partBytes, SINGLE_PUT_BYTES),
+  };
 }
 
 /**
  * With little `memory`, larger parts come before more of them at once: each is a request. One that fills while one is
  * on its way keeps the job and the connection busy; below the size of two parts they go one by one.
- * An object of `bytes` that fits the memory is a single request. Should it become larger, it goes on in parts.
+ * An object of `bytes` that fits the memory is a single request, up to two parts or 32 MiB. Should it become larger, it
+ * goes on in parts.
  */
 export function planParts(
   options: Pick<S3Options, 'partBytes' | 'parallelParts'>,
   memory: number = Infinity,
   bytes: number = Infinity,
 ): PartPlan {
-  if (bytes <= memory && memory !== Infinity) {
+  const { ample, single } = writerMemoryOf(options);
+  if (memory !== Infinity && bytes <= Math.min(memory, single)) {
     const partBytes = Math.max(PART_BYTES_MIN, bytes);
     return { partBytes, parallelParts: 0, singleBytes: partBytes };
   }
   const { parallelParts: most = PARALLEL_PARTS_DEFAULT } = options;
   const wanted = wholePages(options.partBytes ?? PART_BYTES_DEFAULT);
-  if (memory >= writerMemoryOf(options).ample) {
+  if (memory >= ample) {
     return { partBytes: wanted, parallelParts: most, singleBytes: SINGLE_PUT_PARTS * wanted };
   }
   const half = Math.max(PART_BYTES_MIN, Math.min(wanted, wholePages(memory / 2)));

@@ -99,6 +99,12 @@ test('with little memory parts become fewer at once, then smaller, and never sma
   }
   const { partBytes, singleBytes } = planParts({}, 9 * MIB, 100_000);
   assert.deepEqual([partBytes / MIB, singleBytes / MIB], [5, 5], 'a size is an estimate');
+  for (const size of [5, 16, 32, 33, 64, 500]) {
+    const { singleBytes } = planParts({ partBytes: 5 * MIB }, 600 * MIB, size * MIB);
+    assert.ok(singleBytes <= 32 * MIB, `a request of ${singleBytes} bytes takes longer than a request may`);
+    assert.equal(size * MIB <= singleBytes, size <= 32);
+  }
+  assert.equal(planParts({ partBytes: 40 * MIB }, 600 * MIB, 70 * MIB).singleBytes, 70 * MIB);
   const small = planParts({ partBytes: 5 * MIB, parallelParts: 8 }, 20 * MIB);
   assert.deepEqual([small.partBytes / MIB, small.parallelParts, small.singleBytes / MIB], [5, 3, 10]);
 });
