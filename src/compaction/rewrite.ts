@@ -92,6 +92,10 @@ class Rewrite {
     const { layout, inputs, memoryBytes } = this.#job;
     for (const wave of planJob(layout, inputs, memoryBytes, this.#objects)) {
       this.#wave = wave;
+      // A wave without keys has given the index's memory to its writers.
+      if (wave.outputs.every((output) => this.#layoutOf(output).runs.every(({ keys }) => keys === 'all'))) {
+        this.#keys = undefined;
+      }
       await this.#reader.open(wave);
       for (const runs of scheduleRuns(layout.outputs, wave.outputs)) await this.#writeStream(runs);
     }
