@@ -1,7 +1,5 @@
 /** Pool jobs on worker threads. */
-import { fileURLToPath } from 'node:url';
-import { Piscina } from 'piscina';
-import { MillraceError, unpackError } from '../errors/millrace-error.ts';
+import { isMillraceError, MillraceError, unpackError } from '../errors/millrace-error.ts';
 import type { CopyJob, CopyRunner } from '../backup/copy-job.ts';
 import type { CompactionRunner, RewriteJob, RewriteResult } from '../compaction/rewrite-job.ts';
 import type { FlushedSegment, FlushJob } from '../flush/flush-job.ts';
@@ -9,10 +7,8 @@ import { type PackedSegment, unpackSegment } from '../flush/segment-message.ts';
 import type { JobAnswer, JobRunner } from '../flush/job-runner.ts';
 import { RequestCounts } from '../object/request-tally.ts';
 import type { CopiedSegment } from '../segment/copy.ts';
-import { WORKER_ARGUMENTS, workerFiles } from '../thread/worker-files.ts';
+import { WorkerGroup } from './worker-group.ts';
 
-/** Idle workers end after this; the next job starts new ones. */
-const IDLE_TIMEOUT = 30_000;
 /** Copies are as fast as disks and networks: two threads keep both ends busy, more would take them from the store. */
 const COPY_THREADS = 2;
 const COPIES_PER_THREAD = 2;
@@ -21,13 +17,13 @@ const COPIES_PER_THREAD = 2;
 export class WorkerPool implements JobRunner, CompactionRunner {
   /** Requests to the object store by what they were for: `flush`, or the kind of a compaction job. */
   readonly requests: Record<string, RequestCounts> = {};
-  readonly #flushes: Piscina;
-  readonly #rewrites: Piscina;
+  readonly #flushes: WorkerGroup;
+  readonly #rewrites: WorkerGroup;
 
   /** `flushesAtOnce`: of one thread. */
   constructor(threads: number, rewriteThreads: number, flushesAtOnce = 1) {
-    this.#flushes = startPool(threads, flushesAtOnce);
-    this.#rewrites = startPool(rewriteThreads, 1);
+    this.#flushes = new WorkerGroup(threads, flushesAtOnce);
+    this.#rewrites = new WorkerGroup(rewriteThreads, 1);
   }
 
   async flush(job: FlushJob): Promise<FlushedSegment> {
@@ -42,7 +38,7 @@ export class WorkerPool implements JobRunner, CompactionRunner {
     await Promise.all([this.#flushes.close(), this.#rewrites.close()]);
   }
 
-  async #run<T>(pool: Piscina, job: FlushJob | RewriteJob, purpose: string): Promise<T> {
+  async #run<T>(pool: WorkerGroup, job: FlushJob | RewriteJob, purpose: string): Promise<T> {
     const answer = await answerOf<T>(pool, job);
     (this.requests[purpose] ??= new RequestCounts()).add(answer.requests);
     return valueOf(answer);
@@ -51,7 +47,7 @@ export class WorkerPool implements JobRunner, CompactionRunner {
 
 /** Threads that copy segments for as long as a backup or a restore takes. */
 export class CopyPool implements CopyRunner {
-  readonly #copies: Piscina = startPool(COPY_THREADS, COPIES_PER_THREAD);
+  readonly #copies: WorkerGroup = new WorkerGroup(COPY_THREADS, COPIES_PER_THREAD);
 
   async copy(job: CopyJob): Promise<CopiedSegment> {
     return valueOf(await answerOf<CopiedSegment>(this.#copies, job));
@@ -62,25 +58,11 @@ export class CopyPool implements CopyRunner {
   }
 }
 
-function startPool(threads: number, tasksPerThread: number): Piscina {
-  const pool = new Piscina({
-    filename: fileURLToPath(workerFiles.pool),
-    execArgv: WORKER_ARGUMENTS,
-    name: 'run',
-    minThreads: 0,
-    maxThreads: threads,
-    idleTimeout: IDLE_TIMEOUT,
-    concurrentTasksPerWorker: tasksPerThread,
-  });
-  // A worker that ends between two jobs, or one that takes long to close: the pool goes on, so the process has to.
-  pool.on('error', () => undefined);
-  return pool;
-}
-
-async function answerOf<T>(pool: Piscina, job: FlushJob | RewriteJob | CopyJob): Promise<JobAnswer<T>> {
+async function answerOf<T>(pool: WorkerGroup, job: FlushJob | RewriteJob | CopyJob): Promise<JobAnswer<T>> {
   try {
     return (await pool.run(job)) as JobAnswer<T>;
   } catch (cause) {
+    if (isMillraceError(cause)) throw cause;
     const message = `a pool worker ended in the middle of a ${job.type}: ${String(cause)}`;
     throw new MillraceError('ERR_MILLRACE_WORKER_DIED', message, { details: { workerEnded: true }, cause });
   }

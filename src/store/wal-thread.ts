@@ -1,4 +1,5 @@
 /** The WAL worker as the store sees it: started, watched, stopped. */
+import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { MillraceError, unpackError } from '../errors/millrace-error.ts';
 import { allocateDoorbell, Doorbell } from '../ring/doorbell.ts';
@@ -13,6 +14,7 @@ export class WalThread implements WalRunner {
   #worker: Worker | undefined;
   #observer: WalObserver | undefined;
   #ended = false;
+  #failure: MillraceError | undefined;
   /** Whether an append waits. */
   #waiting = false;
   #onEnd: (() => void) | undefined;
@@ -24,16 +26,17 @@ export class WalThread implements WalRunner {
     this.#observer = observer;
     this.#starting = lanes.length;
     const workerData: WalWorkerData = { directory, doorbell: this.bell, lanes };
-    const worker = new Worker(workerFiles.wal, { workerData, name: 'millrace-wal', execArgv: WORKER_ARGUMENTS });
+    const file = fileURLToPath(workerFiles.wal);
+    const worker = new Worker(file, { workerData, name: 'millrace-wal', execArgv: WORKER_ARGUMENTS });
     this.#worker = worker;
     worker.on('message', (reply: WalReply) => {
       this.#receive(reply);
     });
-    worker.on('error', (error) => {
-      this.#fail(died(error));
+    worker.on('error', (error: Error) => {
+      this.#fail(died(error, file));
     });
-    worker.on('exit', () => {
-      this.#fail(died(undefined));
+    worker.on('exit', (status) => {
+      this.#fail(died(new Error(`it exited with status ${status}`), file));
       this.#onEnd?.();
     });
     worker.unref();
@@ -53,7 +56,7 @@ export class WalThread implements WalRunner {
   addLane(lane: LaneAssignment): Promise<void> {
     return new Promise((resolve, reject) => {
       if (this.#ended) {
-        reject(died(undefined));
+        reject(this.#failure ?? stopped());
         return;
       }
       this.#adding.push({ resolve, reject });
@@ -91,15 +94,21 @@ export class WalThread implements WalRunner {
   #fail(error: MillraceError): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.#failure = error;
     for (const { reject } of this.#adding.splice(0)) reject(error);
     this.#observer?.failed(error);
   }
 }
 
-function died(cause: unknown): MillraceError {
+function died(cause: Error, file: string): MillraceError {
   return new MillraceError(
     'ERR_MILLRACE_WORKER_DIED',
-    'the WAL worker ended: appends that were not acknowledged may be lost; open the store again',
-    { cause },
+    `the WAL worker of ${file} ended: ${String(cause)}: appends that were not acknowledged may be lost; ` +
+      'open the store again',
+    { details: { file }, cause },
   );
+}
+
+function stopped(): MillraceError {
+  return new MillraceError('ERR_MILLRACE_WORKER_DIED', 'the WAL worker was stopped: open the store again');
 }

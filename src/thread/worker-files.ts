@@ -1,4 +1,5 @@
 /** Where the files lie that threads start with. */
+import { fileURLToPath } from 'node:url';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
 
@@ -25,18 +26,27 @@ const NAMES = new Set(Object.keys(workerFiles));
 /**
  * Says where the worker entries lie, for a program that a bundler made one file of: there `import.meta.url` is that of
  * the bundle. Call it before `open`; what is left out stays as it is. See `docs/bundling.md`.
- * `ERR_MILLRACE_INVALID_ARGUMENT`: a name that is none of a worker, or a place that is no URL.
+ * `ERR_MILLRACE_INVALID_ARGUMENT`: a name that is none of a worker, or a place that is no file URL.
  */
 export function setWorkerFiles(files: Partial<WorkerFiles>): void {
   checkOptionNames(files, NAMES, 'setWorkerFiles');
   for (const [name, file] of Object.entries(files) as [string, unknown][]) {
-    if (file instanceof URL) continue;
+    if (file instanceof URL && isFile(file)) continue;
     throw new MillraceError(
       'ERR_MILLRACE_INVALID_ARGUMENT',
-      `setWorkerFiles: ${name} is no URL: new URL('./millrace-${name}.mjs', import.meta.url)`,
+      `setWorkerFiles: ${name} is no file URL, such as new URL('./millrace-${name}.mjs', import.meta.url)`,
     );
   }
   Object.assign(workerFiles, files);
+}
+
+/** Threads start from files alone. */
+function isFile(url: URL): boolean {
+  try {
+    return fileURLToPath(url) !== '';
+  } catch {
+    return false;
+  }
 }
 
 /**
