@@ -151,9 +151,15 @@ export class LocalWriter implements StoreWriter {
 
   /** Moves everything appended so far into segments. */
   async flushAll(): Promise<void> {
-    await this.trackers.flush();
-    await this.producers.seal(false);
-    await this.#flushOwn();
+    // What a producer that is gone had closed is waited for in shared memory, which keeps no process alive.
+    const release = this.#options.environment.timers.hold();
+    try {
+      await this.trackers.flush();
+      await this.producers.seal(false);
+      await this.#flushOwn();
+    } finally {
+      release();
+    }
   }
 
   async #flushOwn(): Promise<void> {

@@ -220,9 +220,11 @@ export class ProducerHost {
 
   /** The producer is gone: what it closed becomes durable all the same; what it had not, nobody was told of. */
   async #takeBack(): Promise<void> {
+    // Looks first, asks then: behind the last closed block nothing more becomes durable, and a wait would never end.
+    this.look();
     while (!this.view.caughtUp && this.#failure === undefined) {
-      this.look();
       await this.view.words.waitDurable(this.view.nextBlock);
+      this.look();
     }
     if (this.#failure !== undefined) return;
     this.view.endFilling();
