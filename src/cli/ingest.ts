@@ -63,6 +63,7 @@ export function ingestCommand(): Command {
 }
 
 async function ingest(dir: string, name: string, options: IngestOptions, signal: AbortSignal): Promise<void> {
+  refuseDirectory();
   const store = await open({ dir, ...(await objectsGiven(options.objects)) });
   let result: { kept: Kept; next: number; failure: Error | undefined } | undefined;
   try {
@@ -131,6 +132,15 @@ interface Input {
   readonly chunks: AsyncIterable<Buffer>;
   /** Of a file. */
   readonly totalBytes: number | undefined;
+}
+
+/** A directory reads as an input that is empty. */
+function refuseDirectory(): void {
+  if (!fstatSync(STDIN).isDirectory()) return;
+  throw new MillraceError(
+    'ERR_MILLRACE_INVALID_ARGUMENT',
+    'standard input is a directory (EISDIR): give a file or a pipe, as in `millrace ingest ./data access < access.log`',
+  );
 }
 
 function openInput(signal: AbortSignal): Input {

@@ -7,7 +7,7 @@ import type { ReadFrom, ReadOptions } from '../stream/read-options.ts';
 import { streamOf } from './context.ts';
 import type { Exchange } from './exchange.ts';
 import { previewLinesOf } from './preview-lines.ts';
-import { badRequest } from './problem.ts';
+import { badRequest, HttpError } from './problem.ts';
 
 const LINES_MEDIA_TYPE = 'application/x-ndjson';
 /** Records of an answer unless the request says otherwise. */
@@ -76,7 +76,9 @@ export async function readOne(exchange: Exchange): Promise<void> {
   const text = exchange.parameter('offset');
   if (!WHOLE.test(text)) throw badRequest(400, `${JSON.stringify(text)} is no offset`);
   const record = await stream.get(Number(text));
-  if (record === undefined) throw badRequest(404, `${stream.name} has no record at ${text}`);
+  if (record === undefined) {
+    throw new HttpError(404, 'ERR_MILLRACE_OFFSET_OUT_OF_RANGE', `${stream.name} has no record at ${text}`);
+  }
   const headers = {
     'millrace-offset': String(record.offset),
     'millrace-timestamp': String(record.timestamp),

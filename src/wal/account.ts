@@ -41,7 +41,7 @@ export class StreamAccount {
 }
 
 /** The error for a frame that does not continue its stream. */
-export function gap(streamId: number, expected: number, found: number): MillraceError {
+function gap(streamId: number, expected: number, found: number): MillraceError {
   return new MillraceError(
     'ERR_MILLRACE_WAL_GAP',
     `stream ${streamId}: a frame starts at offset ${found} where ${expected} was due: this is a bug, please report it`,

@@ -13,7 +13,6 @@ import { type RingGeometry, slotBase, slotIndexOf } from '../ring/geometry.ts';
 import type { LaneStart, SealedSlot } from '../ring/producer.ts';
 import { FRAME_KIND } from '../record/frame-format.ts';
 import { type FrameHeader, walkFrames } from '../record/frame-reader.ts';
-import { gap } from './account.ts';
 import { type Damage, fillingsOf, type LogWalk, walkLog } from './log-walk.ts';
 import { decide, FILE_TABLE, type FileFacts } from './recovery-table.ts';
 import { type LostRange, type LostTruncation, Salvage, type SalvagedFrame } from './salvage.ts';
@@ -96,7 +95,9 @@ export async function recoverLane(input: RecoveryInput): Promise<RecoveredLane> 
   );
   const walk = walkLog(fillings, flushed.blockSequence + 1);
   const [damage] = walk.damages;
-  if (damage !== undefined && !input.salvage) throw damageError(input, damage);
+  if (damage !== undefined && !input.salvage) {
+    throw damageError(input, damage, wentRound(slots, flushed.slotSequence));
+  }
   const { frames, covered, lost, lostTruncations } = collectFrames(input, walk);
   const sealed = sealedSlots(walk, covered);
   const newest = fillings.at(-1)?.slotSequence ?? flushed.slotSequence;
@@ -265,7 +266,7 @@ function collectFrames(input: RecoveryInput, walk: LogWalk): CollectedFrames {
     const rewinds = kind === FRAME_KIND.truncation && firstOffset <= expected;
     if (firstOffset !== expected && !rewinds) {
       const substitute = substituteFor(salvage, header, expected, epoch);
-      if (substitute === undefined) throw gap(streamId, expected, firstOffset);
+      if (substitute === undefined) throw gapError(streamId, expected, firstOffset);
       frames.push(substitute);
     }
     due.set(streamId, { nextOffset: firstOffset + offsetSpan, epoch: header.epoch });
@@ -311,13 +312,45 @@ function sealedSlots(walk: LogWalk, covered: readonly SealedSlot[]): SealedSlot[
 
 const SALVAGE_ADVICE = 'restore the file from a backup, or open with `salvage: true` to skip what is lost';
 
-function damageError(input: RecoveryInput, damage: Damage): MillraceError {
+/** Said of `manifest/` where it and the log are not of the same time. */
+const MANIFEST_ADVICE =
+  'put back the `manifest/` that was there with this log, or restore the whole store from a backup; to salvage the ' +
+  'log would not bring back what was flushed since';
+
+/**
+ * Every slot holds a filling younger than the last that was flushed, as far as the coordinator knows. A filling takes
+ * the place of one that was flushed, so when the log begins too late then, what lay in front of it was flushed, too:
+ * nothing of the log is missing, and the coordinator is older than it.
+ */
+function wentRound(slots: readonly LoadedSlot[], flushed: number): boolean {
+  return slots.every(({ blocks }) => blocks.some(({ slotSequence }) => slotSequence > flushed));
+}
+
+function damageError(input: RecoveryInput, damage: Damage, roundIsFull: boolean): MillraceError {
   const path = join(input.directory, slotFileName(input.lane, slotIndexOf(input.geometry, damage.slotSequence)));
+  const { position, blockSequence, label, resumesWith } = damage;
+  return new MillraceError('ERR_MILLRACE_WAL_CORRUPT', `${path}: ${problem()}`, {
+    details: { file: path, position, blockSequence, rule: label },
+  });
+
+  function problem(): string {
+    if (label !== 'B2') {
+      return `block ${blockSequence} at ${position} was acknowledged and is damaged (${label}): ${SALVAGE_ADVICE}`;
+    }
+    const begins = `the log begins with block ${resumesWith}, and by the manifest ${blockSequence} was due (${label})`;
+    if (roundIsFull) return `${begins}: the manifest is older than the log: ${MANIFEST_ADVICE}`;
+    return `${begins}: where the manifest is older than the log, ${MANIFEST_ADVICE}; else ${SALVAGE_ADVICE}`;
+  }
+}
+
+/** A frame that does not continue its stream, though nothing of the log is damaged, or not enough for a salvage. */
+function gapError(streamId: number, expected: number, found: number): MillraceError {
+  const older = found > expected ? ', but older' : '';
   return new MillraceError(
-    'ERR_MILLRACE_WAL_CORRUPT',
-    `${path}: block ${damage.blockSequence} at ${damage.position} was acknowledged and is damaged (${damage.label}): ` +
-      SALVAGE_ADVICE,
-    { details: { file: path, position: damage.position, blockSequence: damage.blockSequence, rule: damage.label } },
+    'ERR_MILLRACE_WAL_GAP',
+    `stream ${streamId}: the log goes on at offset ${found} where ${expected} was due: the manifest is not of ` +
+      `the time of the log${older}: ${MANIFEST_ADVICE}`,
+    { details: { streamId, expected, found } },
   );
 }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { finished, runCli, startCli, succeed } from './cli-process.ts';
@@ -85,6 +86,21 @@ suite('ingest', () => {
     });
     assert.equal(await new Promise((resolve) => child.once('close', resolve)), 0);
     assert.deepEqual(await valuesOf(fixture.store, 'file'), ['from', 'a file']);
+    fixture.remove();
+  });
+
+  test('a directory on standard input is refused, and makes no store', async () => {
+    const fixture = await storeWith({});
+    const dir = join(fixture.path, 'new');
+    const child = spawn(process.execPath, [mainOf(), 'ingest', dir, 'file'], {
+      stdio: [openSync(fixture.path, 'r'), 'ignore', 'pipe'],
+    });
+    const { stderr } = child;
+    assert.ok(stderr !== null);
+    const said = text(stderr);
+    assert.notEqual(await new Promise((resolve) => child.once('close', resolve)), 0);
+    assert.match(await said, /standard input is a directory/);
+    assert.ok(!existsSync(dir));
     fixture.remove();
   });
 

@@ -210,6 +210,8 @@ suite('state', () => {
       }
     }
     assert.equal((await client.ask('HEAD', `${STREAM}/records/9`)).status, 404);
+    const missing = await client.get(`${STREAM}/records/9`);
+    assert.deepEqual([missing.status, missing.code], [404, 'ERR_MILLRACE_OFFSET_OUT_OF_RANGE']);
     assert.equal((await client.ask('HEAD', '/v1/streams/none/follow')).status, 404);
     assert.match((await client.get('/metrics')).text, /^millrace_http_followers 0$/m);
   });

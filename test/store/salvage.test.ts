@@ -151,3 +151,30 @@ test('a salvage and another geometry in one go lose no more than the damage', as
   assert.equal(store.stats().recovery?.lost.length, 2);
   assert.equal(await (await store.stream('a')).append('record 13'), 13);
 });
+
+test('a manifest out of an older backup is called older than the log, and nothing is called damaged or a bug', async (t) => {
+  const folder = new StoreFolder(t);
+  const stale = join(folder.parent, 'stale');
+  await killedAfter(folder, async (store) => {
+    const stream = await store.stream('a');
+    for (let round = 0; round < 6; round += 1) {
+      await stream.appendMany(numbered(3));
+      await store.flush();
+      if (round === 0) cpSync(folder.path('manifest'), stale, { recursive: true });
+    }
+    await stream.append('not flushed');
+  });
+  rmSync(folder.path('manifest'), { recursive: true });
+  cpSync(stale, folder.path('manifest'), { recursive: true });
+  const remedy = 'put back the `manifest/` that was there with this log';
+  for (const [code, salvage] of [
+    ['ERR_MILLRACE_WAL_CORRUPT', false],
+    ['ERR_MILLRACE_WAL_GAP', true],
+  ] as const) {
+    await assert.rejects(folder.open({ wal: WAL, salvage }), (error: Error) => {
+      coded(code, remedy, /older/)(error);
+      assert.doesNotMatch(error.message, /a bug|is damaged|salvage: true/);
+      return true;
+    });
+  }
+});

@@ -56,13 +56,18 @@ interface Expected {
   readonly rule: string;
 }
 
-async function rejectsAsDamaged(expected: Expected, settings: Partial<LaneSettings> = {}): Promise<void> {
+async function rejectsAsDamaged(
+  expected: Expected,
+  settings: Partial<LaneSettings> = {},
+  said = new RegExp(`at ${expected.position} was acknowledged and is damaged`),
+): Promise<void> {
   await assert.rejects(recover(disk, settings), (error) => {
     assert.ok(isMillraceError(error, 'ERR_MILLRACE_WAL_CORRUPT'), String(error));
     const { slotSequence, ...details } = expected;
     const file = pathOfFilling(slotSequence);
     assert.deepEqual(error.details, { file, ...details });
-    assert.ok(error.message.includes(file) && error.message.includes(`at ${expected.position}`), error.message);
+    assert.ok(error.message.includes(file), error.message);
+    assert.match(error.message, said);
     assert.match(error.message, /salvage: true/);
     return true;
   });
@@ -95,7 +100,26 @@ describe('the place where a block is due', () => {
     const flushed = { slotSequence: 0, blockSequence: 0 };
     const settings = { flushed, nextOffsets: new Map([[1, 1]]) };
     assert.deepEqual((await textAndEnd(settings)).text, ['1:filling 1', '2:filling 2', '3:filling 3']);
-    await rejectsAsDamaged({ slotSequence: 1, position: FIRST_BLOCK_POSITION, blockSequence: 0, rule: 'B2' });
+    // Filling 0 made room for another one, so it was flushed: nothing of the log is missing.
+    await assert.rejects(recover(disk), (error) => {
+      assert.ok(isMillraceError(error, 'ERR_MILLRACE_WAL_CORRUPT'), String(error));
+      const position = FIRST_BLOCK_POSITION;
+      assert.deepEqual(error.details, { file: pathOfFilling(1), position, blockSequence: 0, rule: 'B2' });
+      assert.match(error.message, /the manifest is older than the log: put back the `manifest\/`/);
+      assert.doesNotMatch(error.message, /salvage: true|damaged/);
+      return true;
+    });
+  });
+
+  it('B2: may be damaged, or the manifest older, while a slot holds nothing later', async () => {
+    const lane = await SteppedLane.open(disk);
+    for (const value of ['a', 'b']) {
+      lane.batch(1, value);
+      lane.seal();
+    }
+    const settings = { flushed: { slotSequence: 0, blockSequence: -1 } };
+    const place = { slotSequence: 1, position: FIRST_BLOCK_POSITION, blockSequence: 0, rule: 'B2' };
+    await rejectsAsDamaged(place, settings, /where the manifest is older than the log, put back the `manifest/);
   });
 
   it('B3: is damaged when a later write of the filling found it durable', async () => {
@@ -437,6 +461,8 @@ describe('a block', () => {
     await assert.rejects(recover(disk, { salvage: true }), (error) => {
       assert.ok(isMillraceError(error, 'ERR_MILLRACE_WAL_GAP'));
       assert.deepEqual(error.details, { streamId: 1, expected: 0, found: 5 });
+      assert.match(error.message, /the manifest is not of the time of the log, but older: put back the `manifest/);
+      assert.doesNotMatch(error.message, /bug/);
       return true;
     });
   });
