@@ -3,6 +3,7 @@
  * takes one backup after the other. Arguments: the store's directory, and the target: a directory, or options of S3 as
  * JSON. Prints how many records are acknowledged before each backup, and its number after.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { attachProducer, open } from '../../src/index.ts';
 import { s3 } from '../../src/s3/index.ts';
 import type { S3Options } from '../../src/object/s3/options.ts';
@@ -11,6 +12,12 @@ const RING = { slots: 2, slotBytes: 64 * 1024 };
 const GROUP = 20;
 /** Calls of `appendMany` before a lane is given back. */
 const LANE_TURNS = 5;
+
+/**
+ * Milliseconds between appends where the target is a bucket: what is appended without a pause leaves more segments than a
+ * bucket takes, and all of them are read when the backups are checked.
+ */
+const PAUSE = 20;
 
 const [dir = '', place = ''] = process.argv.slice(2);
 const target = place.startsWith('{') ? s3(JSON.parse(place) as S3Options) : place;
@@ -24,6 +31,7 @@ const acknowledged = {
 async function append(to: { appendMany(values: string[]): Promise<number> }, name: 'own' | 'lane'): Promise<void> {
   await to.appendMany(Array.from({ length: GROUP }, (_, index) => `record ${acknowledged[name] + index}`));
   acknowledged[name] += GROUP;
+  if (typeof target !== 'string') await sleep(PAUSE);
 }
 
 async function appendThroughOwn(): Promise<never> {
