@@ -14,8 +14,8 @@ const GROUP = 20;
 const LANE_TURNS = 5;
 
 /**
- * Milliseconds between appends where the target is a bucket: what is appended without a pause leaves more segments than a
- * bucket takes, and all of them are read when the backups are checked.
+ * Milliseconds between appends where the target is a bucket: what is appended without a pause leaves more segments than
+ * a bucket takes, and all of them are read when the backups are checked.
  */
 const PAUSE = 20;
 
