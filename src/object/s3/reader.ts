@@ -29,7 +29,7 @@ const HTTP_WHOLE = 200;
 const HTTP_RANGE_NOT_SATISFIABLE = 416;
 
 export async function readRange(requests: S3Requests, range: Range, signal?: AbortSignal): Promise<Uint8Array> {
-  const { key, position, length } = range;
+  const { key, length } = range;
   if (length === 0) {
     await checkEnd(requests, range);
     return new Uint8Array(0);
@@ -39,11 +39,7 @@ export async function readRange(requests: S3Requests, range: Range, signal?: Abo
     key,
     signal,
     send: async (client, abortSignal, attempt) => {
-      const command = new GetObjectCommand({
-        Bucket: requests.bucket,
-        Key: requests.remoteKey(key),
-        Range: `bytes=${position}-${position + length - 1}`,
-      });
+      const command = commandFor(requests, range);
       try {
         const response = await client.send(command, { abortSignal });
         const bytes = await receive(response, range, attempt, abortSignal);
@@ -122,19 +118,23 @@ class OpenBody {
   }
 }
 
+function commandFor(requests: S3Requests, { key, position, length }: Range): GetObjectCommand {
+  return new GetObjectCommand({
+    Bucket: requests.bucket,
+    Key: requests.remoteKey(key),
+    Range: `bytes=${position}-${position + length - 1}`,
+  });
+}
+
 async function openBody(
   requests: S3Requests,
   range: Range,
   attempt: number,
   signal: AbortSignal | undefined,
 ): Promise<OpenBody> {
-  const { key, position, length } = range;
+  const { key } = range;
   const send = async (client: S3Client, abortSignal: AbortSignal): Promise<OpenBody> => {
-    const command = new GetObjectCommand({
-      Bucket: requests.bucket,
-      Key: requests.remoteKey(key),
-      Range: `bytes=${position}-${position + length - 1}`,
-    });
+    const command = commandFor(requests, range);
     try {
       const response = await client.send(command, { abortSignal });
       const body = response.Body as unknown as BodyStream | undefined;
