@@ -4,6 +4,7 @@
  */
 import type { Announcer } from '../base/channels.ts';
 import { throwIfAborted } from '../errors/aborted.ts';
+import { checkSignal, flag, invalid, shown } from '../errors/argument-checks.ts';
 import { isMillraceError, MillraceError, packError, unpackError } from '../errors/millrace-error.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
 import type { JobPlan } from '../coordinator/job.ts';
@@ -106,12 +107,14 @@ export class CompactionAgent {
    */
   async compact(request: CompactRequest = {}): Promise<CompactSummary> {
     checkOptionNames(request, REQUEST_OPTIONS, 'compact');
+    const force = flag('force', request.force);
+    checkSignal(request.signal);
     const streamId = await this.#streamIdOf(request.stream);
     const summary = { jobs: 0, inputs: 0, outputs: 0, readBytes: 0, writtenBytes: 0, recordsDropped: 0 };
     for (let fruitless = 0; ;) {
       this.#throwIfStopped();
       throwIfAborted(request.signal);
-      const round = await this.#inTurn(() => this.#round(request.force ?? false, streamId, false));
+      const round = await this.#inTurn(() => this.#round(force, streamId, false));
       addRound(summary, round);
       if (round.planned === 0) return summary;
       const failure = round.errors.find(({ retryable }) => !retryable);
@@ -223,6 +226,7 @@ export class CompactionAgent {
 
   async #streamIdOf(name: string | undefined): Promise<number | undefined> {
     if (name === undefined) return undefined;
+    if (typeof name !== 'string') throw invalid(`option stream is the name of a stream, not ${shown(name)}`);
     const stream = await this.#options.coordinator.findStream(name);
     if (stream !== undefined) return stream.streamId;
     throw new MillraceError('ERR_MILLRACE_STREAM_NOT_FOUND', `there is no stream ${JSON.stringify(name)} to compact`, {

@@ -1,5 +1,5 @@
 /** Every heuristic of compaction: its meaning, default and range in one place, checked once at open. */
-import { MillraceError } from '../errors/millrace-error.ts';
+import { invalid, shown } from '../errors/argument-checks.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
 import { GIB, KIB, MIB, OBJECT_BYTES_MAX } from '../limits/limits.ts';
 
@@ -168,9 +168,5 @@ function checked(name: OptionName, value: number | undefined): number {
   if (value === undefined) return fallback;
   const whole = unit === 'ratio' || value === Infinity || Number.isSafeInteger(value);
   if (typeof value === 'number' && whole && value >= least && value <= most) return value;
-  throw invalid(`option compaction.${name} is a number of ${unit} from ${least} to ${most}, not ${String(value)}`);
-}
-
-function invalid(message: string): MillraceError {
-  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
+  throw invalid(`option compaction.${name} is a number of ${unit} from ${least} to ${most}, not ${shown(value)}`);
 }

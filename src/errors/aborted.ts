@@ -1,5 +1,6 @@
 /** Calls that the caller's `AbortSignal` ends. */
 import { onAbort } from '../base/abort-listeners.ts';
+import { checkSignal } from './argument-checks.ts';
 import { MillraceError } from './millrace-error.ts';
 
 function aborted({ reason }: AbortSignal): MillraceError {
@@ -17,6 +18,7 @@ export function throwIfAborted(signal: AbortSignal | undefined): void {
  */
 export async function unlessAborted<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
   if (signal === undefined) return work();
+  checkSignal(signal);
   throwIfAborted(signal);
   const started = work();
   let forget: (() => void) | undefined;

@@ -1,4 +1,5 @@
 /** Records as callers hand them in. */
+import { invalid, shown } from '../errors/argument-checks.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
 import { KEY_BYTES_MAX } from '../limits/limits.ts';
@@ -67,7 +68,7 @@ function describe(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'an array: use appendMany for many records';
   if (typeof value === 'object' && 'value' in value) return 'a record: append(value, { key, timestamp })';
-  return `${typeof value} (${String(value)})`;
+  return `${typeof value} (${shown(value)})`;
 }
 
 /** Checks a value's type, and the size of its record: key and value together. */
@@ -94,11 +95,8 @@ export function recordTooLarge(bytes: number, maxRecordBytes: number): MillraceE
 
 /** Checks a timestamp that a caller set. */
 export function checkTimestamp(timestamp: number): void {
-  if (!Number.isSafeInteger(timestamp)) throw invalid(`timestamp ${timestamp} is not a whole number of milliseconds`);
-}
-
-function invalid(message: string): MillraceError {
-  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
+  if (!Number.isSafeInteger(timestamp))
+    throw invalid(`timestamp ${shown(timestamp)} is not a whole number of milliseconds`);
 }
 
 /** Checks what `appendMany` was given, its records aside. */

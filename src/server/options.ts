@@ -1,5 +1,6 @@
 /** What `serve` takes: plain data, checked once, with every default in one place. */
-import { MillraceError } from '../errors/millrace-error.ts';
+import { checkFunction, invalid, shown } from '../errors/argument-checks.ts';
+import { checkOptionNames } from '../errors/option-names.ts';
 import { GIB, MIB } from '../limits/limits.ts';
 
 /** How a store is served over HTTP. */
@@ -59,9 +60,12 @@ const NAMES: ReadonlySet<string> = new Set([...Object.keys(NUMBERS), ...OTHERS])
 
 /** Throws `ERR_MILLRACE_INVALID_ARGUMENT` naming option and range. */
 export function serverSettings(options: ServeOptions): ServerSettings {
-  for (const name of Object.keys(options)) if (!NAMES.has(name)) throw invalid(`there is no option ${name} of serve`);
+  checkOptionNames(options, NAMES, 'serve');
   const { host = '127.0.0.1', token, allowedHosts = [], onError = () => undefined } = options;
   if (typeof host !== 'string' || host === '') throw invalid('option host is a name or an address');
+  const areNames = Array.isArray(allowedHosts) && allowedHosts.every((name) => typeof name === 'string');
+  if (!areNames) throw invalid('option allowedHosts is an array of host names');
+  checkFunction('onError', onError);
   if (token !== undefined && !isToken(token)) {
     throw invalid(`option token has ${TOKEN_CHARACTERS_MIN} printable ASCII characters or more, and no spaces`);
   }
@@ -90,9 +94,5 @@ function numberOf(name: NumberName, value: number | undefined): number {
   const { fallback, from, to } = NUMBERS[name];
   if (value === undefined) return fallback;
   if (Number.isSafeInteger(value) && value >= from && value <= to) return value;
-  throw invalid(`option ${name} is a whole number from ${from} to ${to}, not ${String(value)}`);
-}
-
-function invalid(message: string): MillraceError {
-  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
+  throw invalid(`option ${name} is a whole number from ${from} to ${to}, not ${shown(value)}`);
 }

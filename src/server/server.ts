@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net';
 import { systemClock } from '../base/clock.ts';
 import { lineMemory } from '../codec/line-memory.ts';
+import { invalid } from '../errors/argument-checks.ts';
 import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import { KIB } from '../limits/limits.ts';
 import type { Store } from '../store/store.ts';
@@ -77,6 +78,9 @@ export class StoreServer implements AsyncDisposable {
  * `ERR_MILLRACE_UNAVAILABLE`: the address or the port cannot be had.
  */
 export async function serve(store: Store, options: ServeOptions = {}): Promise<StoreServer> {
+  // No `instanceof`: in a bundle the store may be of another copy of its class.
+  if (typeof (store as Partial<Store> | null | undefined)?.stats !== 'function')
+    throw invalid('serve takes an open store');
   const settings = serverSettings(options);
   const { address, family } = await addressOf(settings.host);
   const loopback = isLoopback(address, family);

@@ -9,10 +9,12 @@ import type { ObjectStoreComponent, ObjectStoreDescriptor } from '../object/obje
 import { makeParents, openFailure } from './birth.ts';
 import { hasIdentity } from './identity.ts';
 import { lockStore, type StoreLock } from './lock.ts';
-import { invalid } from './option-checks.ts';
+import { checkComponent, invalid } from '../errors/argument-checks.ts';
 
 /** A directory, or an object store such as `s3({ bucket, prefix })` whose prefix nothing else uses. */
 export type BackupTarget = string | ObjectStoreComponent;
+
+const TARGET = 'a backup target is the path of a directory or an object store';
 
 /** Runs `work` on the target; `write` makes a directory that is missing, and keeps other writers out of it. */
 export async function withTarget<T>(
@@ -42,7 +44,9 @@ export function descriptorOf(target: BackupTarget): ObjectStoreDescriptor {
 }
 
 function componentOf(target: BackupTarget): ObjectStoreComponent {
-  return typeof target === 'string' ? describeDirectory(checkPath(target)) : target;
+  if (typeof target === 'string') return describeDirectory(checkPath(target));
+  checkComponent(TARGET, target);
+  return target;
 }
 
 /** A directory is not made by looking into it. */
@@ -84,7 +88,6 @@ function refuseInside(root: string): void {
 }
 
 function checkPath(path: string): string {
-  if (path === '' || path.includes('\0'))
-    throw invalid('a backup target is the path of a directory or an object store');
+  if (path === '' || path.includes('\0')) throw invalid(TARGET);
   return path;
 }

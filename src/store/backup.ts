@@ -16,7 +16,7 @@ import type { RingGeometry } from '../ring/geometry.ts';
 import { existingGeometry } from '../wal/slot-files.ts';
 import { type BackupTarget, descriptorOf, withTarget } from './backup-target.ts';
 import { LANE } from './open-log.ts';
-import { invalid, optional } from './option-checks.ts';
+import { checkProgress, invalid, optional } from '../errors/argument-checks.ts';
 import { CopyPool } from './pool.ts';
 import { verifyObjects, type VerifyReport } from './verify.ts';
 
@@ -72,6 +72,7 @@ function shapeOf({ fileSystem, directory }: LogPlace): RingGeometry {
 }
 
 const OPTION_NAMES = new Set(['keep', 'signal', 'progress']);
+const VERIFY_OPTION_NAMES = new Set(['backup', 'signal', 'progress']);
 
 /** `source`: absent where a service keeps the metadata. */
 export async function backUp(
@@ -81,6 +82,7 @@ export async function backUp(
 ): Promise<BackupReport> {
   checkOptionNames(options, OPTION_NAMES, 'backup');
   optional('keep', options.keep, 1, Number.MAX_SAFE_INTEGER);
+  checkProgress(options);
   if (source === undefined) throw unsupported();
   refuseSamePlace(source.objects, descriptorOf(target));
   return withTarget(target, 'write', async (place) => {
@@ -115,9 +117,12 @@ export async function verifyBackup(
     readonly progress?: (doneBytes: number, totalBytes: number) => void;
   } = {},
 ): Promise<VerifyReport> {
+  checkOptionNames(options, VERIFY_OPTION_NAMES, 'verifyBackup');
+  const backup = optional('backup', options.backup, 1, Number.MAX_SAFE_INTEGER);
+  checkProgress(options);
   await loadChecksum();
   return withTarget(target, 'read', async ({ objects }) => {
-    const head = await chooseBackup(objects, options.backup);
+    const head = await chooseBackup(objects, backup);
     const state = await readState(objects, head);
     return verifyObjects(objects, head.storeId, factsOf(state).objects, options);
   });

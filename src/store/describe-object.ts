@@ -1,7 +1,9 @@
 /** What is known of one object: by the coordinator, and by the object store. */
 import type { Coordinator, FoundRun, ObjectDescription } from '../coordinator/coordinator.ts';
+import { invalid, shown } from '../errors/argument-checks.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStore } from '../object/object-store.ts';
+import { OBJECT_STATES } from './object-filter.ts';
 
 /** One object, as the coordinator and the object store know it. */
 export interface DescribedObject extends ObjectDescription {
@@ -14,14 +16,13 @@ export interface DescribedObject extends ObjectDescription {
   readonly storedBytes: number | undefined;
 }
 
-const STATES = ['committed', 'reserved', 'deleting', 'gone'] as const;
-
 /** Throws `ERR_MILLRACE_OBJECT_NOT_FOUND` for a key that the coordinator does not know. */
 export async function describeObject(
   coordinator: Coordinator,
   objects: ObjectStore,
   key: string,
 ): Promise<DescribedObject> {
+  if (typeof key !== 'string') throw invalid(`the key of an object is a string, not ${shown(key)}`);
   const object = await findObject(coordinator, key);
   if (object === undefined) {
     throw new MillraceError('ERR_MILLRACE_OBJECT_NOT_FOUND', `the store knows no object ${JSON.stringify(key)}`, {
@@ -39,7 +40,7 @@ export async function describeObject(
 
 async function findObject(coordinator: Coordinator, key: string): Promise<ObjectDescription | undefined> {
   const [found] = await coordinator.classifyKeys([key]);
-  const state = STATES.find((candidate) => candidate === found);
+  const state = OBJECT_STATES.find((candidate) => candidate === found);
   if (state === undefined) return undefined;
   // No key lies between a key and what it begins with.
   const [object] = await coordinator.listObjects({ state, after: key.slice(0, -1), limit: 1 });

@@ -11,7 +11,7 @@ import {
   SLOTS_MIN,
 } from '../limits/limits.ts';
 import { geometryProblem } from '../ring/geometry.ts';
-import { invalid, whole } from './option-checks.ts';
+import { invalid, whole } from '../errors/argument-checks.ts';
 
 /** How appends of a store without a WAL become objects. */
 export interface DisklessOptions {

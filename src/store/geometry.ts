@@ -1,7 +1,7 @@
 /** Which shape the ring takes, and what that allows: pure. */
 import { RECORD_BYTES_DEFAULT, SLOT_BYTES_DEFAULT, SLOTS_DEFAULT } from '../limits/limits.ts';
 import { geometryProblem, type RingGeometry } from '../ring/geometry.ts';
-import { invalid } from './option-checks.ts';
+import { invalid } from '../errors/argument-checks.ts';
 import type { Settings } from './options.ts';
 
 /** Bytes of a slot that a single record can never use: the file's header page, block and frame headers, padding. */

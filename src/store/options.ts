@@ -15,7 +15,7 @@ import { type CompactionOptions, type CompactionSettings, compactionSettings } f
 import { describeDirectory } from '../object/directory-component.ts';
 import type { ObjectStoreComponent } from '../object/object-store.ts';
 import { type DisklessOptions, type DisklessSettings, disklessSettings } from './diskless-options.ts';
-import { flag, invalid, optional, whole } from './option-checks.ts';
+import { checkComponent, flag, invalid, optional, whole } from '../errors/argument-checks.ts';
 import { TRACKING_SETTINGS_DEFAULT, type TrackingSettings } from '../stream/tracking-policy.ts';
 
 /** The ring in memory and its image on disk. */
@@ -134,8 +134,8 @@ export function settingsOf(input: string | OpenOptions): Settings {
     },
     geometry: geometryGiven(given),
     diskless: disklessGiven(options),
-    objects: typeof options.objects === 'string' ? describeDirectory(options.objects, readOnly) : options.objects,
-    coordinator: options.coordinator,
+    objects: objectsGiven(options.objects, readOnly),
+    coordinator: coordinatorGiven(options.coordinator),
     maxRecordBytes: optional('maxRecordBytes', options.maxRecordBytes, 1, SLOT_BYTES_MAX),
     cacheBytes: whole('cacheBytes', options.cacheBytes, CACHE_BYTES_DEFAULT, 0, Number.MAX_SAFE_INTEGER),
     tracking: trackingOf(options.tracking ?? {}),
@@ -150,6 +150,19 @@ function directoryGiven({ dir, objects, coordinator }: OpenOptions): string | un
     throw invalid('option dir is the path of a directory; only stores with `objects` and `coordinator` do without');
   }
   return dir;
+}
+
+function objectsGiven(objects: OpenOptions['objects'], readOnly: boolean): ObjectStoreComponent | undefined {
+  if (typeof objects === 'string') return describeDirectory(objects, readOnly);
+  if (objects !== undefined)
+    checkComponent('option objects is what `s3(...)` of `millrace/s3` gives, or a directory', objects);
+  return objects;
+}
+
+function coordinatorGiven(coordinator: OpenOptions['coordinator']): CoordinatorComponent | undefined {
+  const what = 'option coordinator is what `postgres(...)` of `millrace/postgres` gives';
+  if (coordinator !== undefined) checkComponent(what, coordinator);
+  return coordinator;
 }
 
 function disklessGiven({ wal, diskless, coordinator }: OpenOptions): DisklessSettings | undefined {

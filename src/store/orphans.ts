@@ -6,7 +6,9 @@
 import type { SteadyTime } from '../base/clock.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { parseObjectKey } from '../coordinator/object-key.ts';
+import { flag, shown } from '../errors/argument-checks.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
+import { checkOptionNames } from '../errors/option-names.ts';
 import type { ObjectEntry, ObjectStore } from '../object/object-store.ts';
 import { SEGMENT_HEADER_BYTES } from '../segment/format.ts';
 import { parseSegmentHeader } from '../segment/header.ts';
@@ -44,6 +46,7 @@ export interface OrphanReport {
   readonly objects: number;
 }
 
+const OPTION_NAMES: ReadonlySet<string> = new Set(['dryRun', 'minAge']);
 const ORPHAN_AGE_DEFAULT: number = 24 * 3_600_000;
 const ORPHAN_AGE_MIN = 3_600_000;
 /** Keys of one question to the coordinator, and of one deletion. */
@@ -60,11 +63,13 @@ export interface OrphanSearch {
 
 /** Throws `ERR_MILLRACE_INVALID_ARGUMENT` for an age that is not safe. */
 export async function removeOrphans(search: OrphanSearch, options: OrphanOptions = {}): Promise<OrphanReport> {
-  const { dryRun = false, minAge = ORPHAN_AGE_DEFAULT } = options;
+  checkOptionNames(options, OPTION_NAMES, 'removeOrphans');
+  const dryRun = flag('dryRun', options.dryRun);
+  const { minAge = ORPHAN_AGE_DEFAULT } = options;
   if (!(Number.isFinite(minAge) && minAge >= ORPHAN_AGE_MIN)) {
     throw new MillraceError(
       'ERR_MILLRACE_INVALID_ARGUMENT',
-      `minAge is milliseconds from ${ORPHAN_AGE_MIN} on, not ${String(minAge)}: younger objects may be on their way`,
+      `minAge is milliseconds from ${ORPHAN_AGE_MIN} on, not ${shown(minAge)}: younger objects may be on their way`,
     );
   }
   const { coordinator, objects } = search;

@@ -27,7 +27,7 @@ import { type BackupTarget, withTarget } from './backup-target.ts';
 import { makeFolders, openFailure, prepareDirectory } from './birth.ts';
 import { STORE_FILE, writeIdentity } from './identity.ts';
 import { LOCK_FILE, LOCK_GUARD, LOCK_SOCKET, lockStore } from './lock.ts';
-import { flag, invalid, optional } from './option-checks.ts';
+import { checkComponent, checkProgress, flag, invalid, optional } from '../errors/argument-checks.ts';
 import { LANE } from './open-log.ts';
 import { RESTORE_MARK, STORE_NAMES, type StorePaths } from './paths.ts';
 import { CopyPool } from './pool.ts';
@@ -83,6 +83,11 @@ function checked(options: RestoreOptions): { backup: number | undefined; sameSto
   const { dir } = options;
   if (typeof dir !== 'string' || dir === '' || dir.includes('\0'))
     throw invalid('option dir is the path of a directory');
+  const { objects } = options;
+  if (objects !== undefined && typeof objects !== 'string') {
+    checkComponent('option objects is what `s3(...)` of `millrace/s3` gives, or a directory', objects);
+  }
+  checkProgress(options);
   const backup = optional('backup', options.backup, 1, Number.MAX_SAFE_INTEGER);
   return { backup, sameStore: flag('sameStore', options.sameStore), dir };
 }

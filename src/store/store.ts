@@ -7,7 +7,9 @@ import type { BackupOptions, BackupReport } from '../backup/backup.ts';
 import type { CompactRequest, CompactSummary } from '../compaction/agent.ts';
 import type { Coordinator, ObjectDescription, ObjectFilter } from '../coordinator/coordinator.ts';
 import { unlessAborted } from '../errors/aborted.ts';
+import { checkProgress, invalid } from '../errors/argument-checks.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
+import { checkOptionNames } from '../errors/option-names.ts';
 import type { StreamDescription } from '../record/stream-config.ts';
 import { exposition } from '../metrics/exposition.ts';
 import { SegmentAccess } from '../stream/segment-access.ts';
@@ -19,6 +21,7 @@ import { CatalogueGauge } from './catalogue-gauge.ts';
 import { closeAll } from './closing.ts';
 import { type DescribedObject, describeObject } from './describe-object.ts';
 import { Janitor } from './janitor.ts';
+import { checkObjectFilter } from './object-filter.ts';
 import { OpenStreams } from './open-streams.ts';
 import type { StoreParts } from './parts.ts';
 import { metricsOf } from './metric-table.ts';
@@ -31,6 +34,9 @@ import { Trimming } from './trimming.ts';
 import { type VerifyOptions, verifyStore, type VerifyReport } from './verify.ts';
 import type { ProducerHandle, ProducerOptions } from './producers/handle.ts';
 import type { StoreWriter } from './store-writer.ts';
+
+const FLUSH_OPTIONS: ReadonlySet<string> = new Set(['signal']);
+const VERIFY_OPTIONS: ReadonlySet<string> = new Set(['signal', 'progress']);
 
 /**
  * An open store; `open` makes it. Its events are `StoreEvents`. What is called after `close` is refused with
@@ -129,10 +135,11 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
   }
 
   /** Resolves when everything acknowledged so far is in segments. `signal` ends the waiting, not the flush. */
-  async flush({ signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
+  async flush(options: { readonly signal?: AbortSignal } = {}): Promise<void> {
     this.#check();
+    checkOptionNames(options, FLUSH_OPTIONS, 'flush');
     const writer = this.#writer();
-    await unlessAborted(signal, () => writer.flushAll());
+    await unlessAborted(options.signal, () => writer.flushAll());
     await this.#gauge.refresh();
   }
 
@@ -154,13 +161,14 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
   }
 
   /** What the coordinator says of the store's objects, in the order of their keys. Default committed ones. */
-  objects(filter: ObjectFilter = {}): Promise<ObjectDescription[]> {
+  async objects(filter: ObjectFilter = {}): Promise<ObjectDescription[]> {
     this.#check();
+    checkObjectFilter(filter);
     return this.#parts.coordinator.listObjects(filter);
   }
 
   /** Everything known of one object. `ERR_MILLRACE_OBJECT_NOT_FOUND` for a key that the coordinator does not know. */
-  describeObject(key: string): Promise<DescribedObject> {
+  async describeObject(key: string): Promise<DescribedObject> {
     this.#check();
     return describeObject(this.#parts.coordinator, this.#parts.objects, key);
   }
@@ -172,7 +180,7 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
    */
   async removeOrphans(options: OrphanOptions = {}): Promise<OrphanReport> {
     this.#check();
-    if (options.dryRun !== true) this.#writer();
+    if ((options as OrphanOptions | null)?.dryRun !== true) this.#writer();
     const { coordinator, objects, storeId } = this.#parts;
     this.#orphans = await removeOrphans({ coordinator, objects, storeId, time: this.#steadyTime }, options);
     return this.#orphans;
@@ -195,8 +203,9 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
    * processes hear of it when they next look for work, `compaction.interval` (10 s) later at most; jobs that run go on,
    * and so does `compact`. Also from a read-only store. Kept until it is changed.
    */
-  setCompactionPaused(paused: boolean): Promise<void> {
+  async setCompactionPaused(paused: boolean): Promise<void> {
     this.#check();
+    if (typeof paused !== 'boolean') throw invalid('setCompactionPaused takes true or false');
     return this.#parts.coordinator.setCompactionPaused(paused);
   }
 
@@ -230,6 +239,8 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
   async verify(options: VerifyOptions | VerifyOptions['progress'] = {}): Promise<VerifyReport> {
     this.#check();
     const given = typeof options === 'function' ? { progress: options } : options;
+    checkOptionNames(given, VERIFY_OPTIONS, 'verify');
+    checkProgress(given);
     return verifyStore(this.#parts.coordinator, this.#parts.objects, this.#parts.storeId, given);
   }
 

@@ -1,7 +1,8 @@
 /** A stream whose values are JSON: objects go in and come out, and the bytes between are those of the stream. */
+import { invalid } from '../errors/argument-checks.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { StreamRecord } from '../record/record-batch.ts';
-import type { AppendOptions, RecordInput } from '../record/record-input.ts';
+import { type AppendOptions, checkRecordList, checkRecordObject, type RecordInput } from '../record/record-input.ts';
 import type { AppendControl } from './append-control.ts';
 import type { ReadOptions } from './read-options.ts';
 
@@ -46,7 +47,11 @@ export class JsonStream<T> {
 
   /** As `Stream.appendMany`, of records with a value and, where given, a key and a timestamp. */
   async appendMany(records: readonly JsonInput<T>[], options?: AppendControl): Promise<number> {
-    const inputs = records.map(({ value, ...rest }): RecordInput => ({ ...rest, value: textOf(value) }));
+    checkRecordList(records);
+    const inputs = records.map((record): RecordInput => {
+      checkRecordObject(record);
+      return { ...record, value: textOf(record.value) };
+    });
     return this.#stream.appendMany(inputs, options);
   }
 
@@ -63,9 +68,14 @@ export class JsonStream<T> {
 }
 
 function textOf(value: unknown): string {
-  const text: unknown = JSON.stringify(value);
+  let text: unknown;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    throw invalid(`a value has no JSON text: ${String(error)}`);
+  }
   if (typeof text === 'string') return text;
-  throw new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', `a value of type ${typeof value} has no JSON text`);
+  throw invalid(`a value of type ${typeof value} has no JSON text`);
 }
 
 function parsed<T>(record: StreamRecord): JsonRecord<T> {

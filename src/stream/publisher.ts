@@ -1,5 +1,5 @@
 /** A publisher: appends each record once, however often it is sent. */
-import { MillraceError } from '../errors/millrace-error.ts';
+import { invalid, shown } from '../errors/argument-checks.ts';
 import {
   type AppendOptions,
   checkAppendOptions,
@@ -176,8 +176,5 @@ function withoutId(record: PublishedInput): RecordInput {
 
 function checkPublishingId(publishingId: unknown): void {
   if (Number.isSafeInteger(publishingId) && (publishingId as number) >= 0) return;
-  throw new MillraceError(
-    'ERR_MILLRACE_INVALID_ARGUMENT',
-    `publishing id ${String(publishingId)} is not a whole number from 0 on`,
-  );
+  throw invalid(`publishing id ${shown(publishingId)} is not a whole number from 0 on`);
 }

@@ -1,5 +1,5 @@
 /** How a stream is read. */
-import { MillraceError } from '../errors/millrace-error.ts';
+import { checkFunction, checkSignal, flag, invalid, shown } from '../errors/argument-checks.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
 
 /** Where reading starts. */
@@ -64,20 +64,22 @@ export function checkReadOptions(options: ReadOptions): void {
 /** As `checkReadOptions`. */
 export function checkBatchReadOptions(options: BatchReadOptions): void {
   check(options, BATCH_NAMES);
-  if (typeof (options.reuse ?? false) !== 'boolean') throw invalid('option reuse is true or false');
+  flag('reuse', options.reuse);
 }
 
 function check(options: ReadOptions, names: ReadonlySet<string>): void {
   checkOptionNames(options, names, 'reading');
   const { from = 'first', limit = Infinity, onTrimmed = 'error', signal } = options;
   if (limit !== Infinity && !(Number.isSafeInteger(limit) && limit >= 0)) {
-    throw invalid(`limit ${String(limit)} is not a whole number from 0 on`);
+    throw invalid(`limit ${shown(limit)} is not a whole number from 0 on`);
   }
   if (!isPlace(from)) {
-    throw invalid(`from is 'first', 'last', 'next', an offset, { timestamp } or { reference }, not ${String(from)}`);
+    throw invalid(`from is 'first', 'last', 'next', an offset, { timestamp } or { reference }, not ${shown(from)}`);
   }
   if (!(onTrimmed === 'error' || onTrimmed === 'skip')) throw invalid("option onTrimmed is 'error' or 'skip'");
-  if (signal !== undefined && !(signal instanceof AbortSignal)) throw invalid('option signal is an AbortSignal');
+  flag('follow', options.follow);
+  checkSignal(signal);
+  checkFunction('skipped', options.skipped);
 }
 
 function isPlace(from: unknown): boolean {
@@ -85,9 +87,5 @@ function isPlace(from: unknown): boolean {
   if (typeof from !== 'object' || from === null) return false;
   if (!('timestamp' in from)) return 'reference' in from;
   if (Number.isFinite(from.timestamp)) return true;
-  throw invalid(`timestamp ${String(from.timestamp)} is not a number of milliseconds`);
-}
-
-function invalid(message: string): MillraceError {
-  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
+  throw invalid(`timestamp ${shown(from.timestamp)} is not a number of milliseconds`);
 }

@@ -1,5 +1,5 @@
 /** Options of a stream, checked against what the coordinator stores. */
-import { MillraceError } from '../errors/millrace-error.ts';
+import { invalid, shown } from '../errors/argument-checks.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
 import { STREAM_CONFIG_DEFAULT, type Retention, type StreamConfig } from '../record/stream-config.ts';
 
@@ -35,11 +35,7 @@ function retentionOf(retention: Retention): Retention {
 function limit(name: string, value: number | undefined): number | undefined {
   if (value === undefined) return undefined;
   if (!Number.isSafeInteger(value) || value < 1) {
-    throw invalid(`option ${name} is a whole number from 1 on, not ${String(value)}`);
+    throw invalid(`option ${name} is a whole number from 1 on, not ${shown(value)}`);
   }
   return value;
-}
-
-function invalid(message: string): MillraceError {
-  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
 }

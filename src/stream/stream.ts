@@ -4,6 +4,7 @@ import { assert } from '../base/assert.ts';
 import { READ_COST } from '../base/loop-share.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { unlessAborted } from '../errors/aborted.ts';
+import { flag, invalid, shown } from '../errors/argument-checks.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
 import type { PackedValues } from '../record/packed-values.ts';
@@ -263,11 +264,12 @@ export class Stream {
   async storeOffset(reference: string, offset: number, options: { readonly durable?: boolean } = {}): Promise<void> {
     const references = this.#requireReferences();
     checkOptionNames(options, STORE_OPTIONS, 'storeOffset');
+    const durable = flag('durable', options.durable);
     checkReference(reference);
     checkOffset(offset);
     const end = this.#context.assignsOffsets ? this.#assignedEnd(offset) : await this.#endBeyond(offset);
     if (offset >= end) throw this.#outOfRange(offset, end - 1);
-    await references.store(reference, offset, options.durable ?? false);
+    await references.store(reference, offset, durable);
   }
 
   /** The offset stored for a consumer; `undefined` when there is none. */
@@ -282,9 +284,10 @@ export class Stream {
   async deleteOffset(reference: string, options: { readonly durable?: boolean } = {}): Promise<boolean> {
     const references = this.#requireReferences();
     checkOptionNames(options, STORE_OPTIONS, 'deleteOffset');
+    const durable = flag('durable', options.durable);
     checkReference(reference);
     if ((await references.offset(reference)) === undefined) return false;
-    await references.store(reference, undefined, options.durable ?? false);
+    await references.store(reference, undefined, durable);
     return true;
   }
 
@@ -466,6 +469,7 @@ function cannotTruncate(name: string): MillraceError {
 
 function checkOffset(offset: number): void {
   if (Number.isSafeInteger(offset) && offset >= 0) return;
-  const found = typeof offset === 'number' ? String(offset) : `${typeof offset} ${JSON.stringify(offset)}`;
-  throw new MillraceError('ERR_MILLRACE_OFFSET_OUT_OF_RANGE', `offset ${found} is not a whole number from 0 on`);
+  const message = `offset ${shown(offset)} is not a whole number from 0 on`;
+  if (typeof offset !== 'number') throw invalid(message);
+  throw new MillraceError('ERR_MILLRACE_OFFSET_OUT_OF_RANGE', message);
 }

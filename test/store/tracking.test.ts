@@ -135,8 +135,8 @@ test('a stream that holds only tracking opens, flushes, trims and keeps its trac
   assert.deepEqual((await store.verify()).problems, []);
 });
 
-for (const offset of [10, 11, Number.MAX_SAFE_INTEGER, -1, 0.5, NaN, Infinity, 2 ** 53, '3' as unknown as number]) {
-  test(`offset ${String(offset)} (${typeof offset}) is refused, and what was stored stays`, async (t) => {
+for (const offset of [10, 11, Number.MAX_SAFE_INTEGER, -1, 0.5, NaN, Infinity, 2 ** 53]) {
+  test(`offset ${offset} is refused, and what was stored stays`, async (t) => {
     const stream = await filled(await openStore(t), 10);
     await stream.storeOffset('a', 9);
     await assert.rejects(stream.storeOffset('a', offset), coded('ERR_MILLRACE_OFFSET_OUT_OF_RANGE', String(offset)));

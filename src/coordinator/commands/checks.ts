@@ -1,4 +1,5 @@
 /** Arguments of commands, checked before they meet the state: what passes here can be written and read back exactly. */
+import { shown } from '../../errors/argument-checks.ts';
 import { MillraceError } from '../../errors/millrace-error.ts';
 import { OBJECT_BYTES_MAX, REFERENCE_BYTES_MAX, STREAM_NAME_BYTES_MAX } from '../../limits/limits.ts';
 import type { StreamConfig } from '../../record/stream-config.ts';
@@ -16,7 +17,7 @@ export function invalid(message: string): MillraceError {
 /** Throws unless `value` is a safe integer in [least, most]. */
 export function checkInteger(value: number, what: string, least = 0, most: number = Number.MAX_SAFE_INTEGER): void {
   if (!Number.isSafeInteger(value) || value < least || value > most) {
-    throw invalid(`${what} must be an integer from ${least} to ${most}, got ${String(value)}`);
+    throw invalid(`${what} must be an integer from ${least} to ${most}, got ${shown(value)}`);
   }
 }
 

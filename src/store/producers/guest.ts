@@ -27,7 +27,8 @@ import type { GrantedStream, LaneHandover, ProducerHandle, ProducerRequest, Stor
  */
 export async function attachProducer(handle: ProducerHandle): Promise<Producer> {
   // Messages make plain objects of handles.
-  const { port, lane } = handle as { readonly port?: MessagePort; readonly lane?: LaneHandover };
+  const given = handle as { readonly port?: MessagePort; readonly lane?: LaneHandover } | null | undefined;
+  const { port, lane } = given ?? {};
   if (typeof port?.postMessage === 'function' && lane !== undefined) {
     claim(lane);
     return new Producer(port, lane);

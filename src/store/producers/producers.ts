@@ -3,14 +3,14 @@ import { MessageChannel } from 'node:worker_threads';
 import { MillraceError } from '../../errors/millrace-error.ts';
 import { checkOptionNames } from '../../errors/option-names.ts';
 import type { FlushScheduler } from '../../flush/scheduler.ts';
-import { PRODUCERS_MAX } from '../../limits/limits.ts';
+import { PRODUCERS_MAX, SLOT_BYTES_MAX, SLOT_BYTES_MIN, SLOTS_MAX, SLOTS_MIN } from '../../limits/limits.ts';
 import { geometryProblem, type RingGeometry } from '../../ring/geometry.ts';
 import type { LaneStart, SealedSlot } from '../../ring/producer.ts';
 import type { WritableStreamState } from '../../stream/frame-appender.ts';
 import type { Lane, TrackingSource } from '../../stream/lane.ts';
 import type { StreamOptions } from '../../stream/stream-options.ts';
 import { sameGeometry } from '../geometry.ts';
-import { invalid } from '../option-checks.ts';
+import { invalid, optional } from '../../errors/argument-checks.ts';
 import { sourceOf } from './guest.ts';
 import { CLAIM_BYTES, type LaneHandover, ProducerHandle, type ProducerOptions } from './handle.ts';
 import { ProducerHost, type PublisherMarks, type ServedLane, type StreamRequest } from './host.ts';
@@ -163,9 +163,10 @@ export class Producers {
   async #create(options: ProducerOptions): Promise<ProducerHandle> {
     this.#check();
     checkOptionNames(options, OPTION_NAMES, 'store.producer');
-    const { slots, slotBytes } = options;
     const own = this.#host.geometry;
-    const geometry = { slots: slots ?? own.slots, slotBytes: slotBytes ?? own.slotBytes };
+    const slots = optional('slots', options.slots, SLOTS_MIN, SLOTS_MAX) ?? own.slots;
+    const slotBytes = optional('slotBytes', options.slotBytes, SLOT_BYTES_MIN, SLOT_BYTES_MAX) ?? own.slotBytes;
+    const geometry = { slots, slotBytes };
     const problem = geometryProblem(geometry);
     if (problem !== undefined)
       throw invalid(`options slots ${geometry.slots}, slotBytes ${geometry.slotBytes}: ${problem}`);
