@@ -1,19 +1,20 @@
 /**
  * Compiles into `dist`, which mirrors the sources: what tsc does not copy is copied, and what has no source any more is
- * removed, so that a deleted test can never run again. `node .ci/build.mjs` builds; `ensureBuilt` builds only if a
- * source changed since the last build that succeeded.
+ * removed, so that a deleted test can never run again. Then bundles what is published. `node .ci/build.mjs` builds;
+ * `ensureBuilt` builds only if a source changed since the last build that succeeded.
  */
 import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { bundle, BUNDLE } from './bundle.mjs';
 import { filesBelow, ROOT, SOURCE_FOLDERS } from './paths.mjs';
 import { runNode } from './run-command.mjs';
 
 /** Holds the fingerprint of the sources of the last build that succeeded. */
 const STAMP = 'dist/.fingerprint';
 /** Everything outside the source folders that decides what tsc emits. */
-const CONFIGURATION = ['tsconfig.json', 'package.json', 'package-lock.json', '.ci/build.mjs'];
+const CONFIGURATION = ['tsconfig.json', 'package.json', 'package-lock.json', '.ci/build.mjs', '.ci/bundle.mjs'];
 /** Loaded at run time from beside the compiled module. */
 const COPIED_FOLDERS = ['src', 'workers', 'wasm'];
 const COPIED_EXTENSIONS = /\.(wasm|json|sql|html|css|svg)$|^src\/server\/dashboard\/.*\.js$/;
@@ -51,6 +52,7 @@ async function build(fingerprint) {
   }
   copyAssets();
   if (code !== 0) throw new Error('the build failed: see the errors above');
+  await bundle();
   if (removed > 0) console.error(`millrace: removed ${removed} files from dist that have no source any more`);
   writeFileSync(join(ROOT, STAMP), fingerprint);
 }
@@ -64,7 +66,7 @@ function removeOrphans() {
   const expected = new Set(SOURCE_FOLDERS.flatMap(filesBelow));
   const orphans = filesBelow('dist').filter((file) => {
     const source = file.slice('dist/'.length);
-    if (!source.includes('/') || expected.has(source)) return false;
+    if (!source.includes('/') || file.startsWith(`${BUNDLE}/`) || expected.has(source)) return false;
     return !expected.has(source.replace(EMITTED_EXTENSIONS, '.ts'));
   });
   for (const file of orphans) rmSync(join(ROOT, file));

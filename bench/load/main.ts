@@ -21,7 +21,7 @@ Runs load tests of many kinds and writes a page with plots for each, and one tha
   --out <path>    directory of the pages and of the figures as JSON (default .data/load)
 `;
 const EXIT_USAGE = 2;
-const CLI = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.js');
+const CLI = join(import.meta.dirname, '..', '..', 'bundle', 'cli.js');
 
 try {
   const { values } = parseArgs({

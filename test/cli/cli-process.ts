@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 
-export const MAIN: string = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.js');
+/** The command as it is published. */
+export const MAIN: string = join(import.meta.dirname, '..', '..', 'bundle', 'cli.js');
 const HOST: string = join(import.meta.dirname, 'cli-host.js');
 
 export interface CliResult {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { finished, runCli, startCli, succeed } from './cli-process.ts';
+import { finished, MAIN, runCli, startCli, succeed } from './cli-process.ts';
 import { startWriter, storeWith, withStore } from './store-fixture.ts';
 
 interface Summary {
@@ -81,7 +81,7 @@ suite('ingest', () => {
     const fixture = await storeWith({});
     const file = join(fixture.path, 'input');
     writeFileSync(file, 'from\na file\n');
-    const child = spawn(process.execPath, [mainOf(), 'ingest', fixture.store, 'file'], {
+    const child = spawn(process.execPath, [MAIN, 'ingest', fixture.store, 'file'], {
       stdio: [openSync(file, 'r'), 'ignore', 'inherit'],
     });
     assert.equal(await new Promise((resolve) => child.once('close', resolve)), 0);
@@ -92,7 +92,7 @@ suite('ingest', () => {
   test('a directory on standard input is refused, and makes no store', async () => {
     const fixture = await storeWith({});
     const dir = join(fixture.path, 'new');
-    const child = spawn(process.execPath, [mainOf(), 'ingest', dir, 'file'], {
+    const child = spawn(process.execPath, [MAIN, 'ingest', dir, 'file'], {
       stdio: [openSync(fixture.path, 'r'), 'ignore', 'pipe'],
     });
     const { stderr } = child;
@@ -215,10 +215,6 @@ suite('ingest', () => {
     fixture.remove();
   });
 });
-
-function mainOf(): string {
-  return join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.js');
-}
 
 /** Waits until the log of the store holds so many records: nothing else tells from outside that the input was read. */
 async function recordsArrive(dir: string, records: number): Promise<void> {

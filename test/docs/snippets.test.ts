@@ -27,7 +27,7 @@ for (const [file, directory] of JSON.parse(process.argv[2])) {
 `;
 const SHELL_PRELUDE = `set -euo pipefail
 npx() { "$@"; }
-millrace() { '${process.execPath}' '${join(ROOT, 'dist/src/cli/main.js')}' "$@"; }
+millrace() { '${process.execPath}' '${join(ROOT, 'dist/bundle/cli.js')}' "$@"; }
 `;
 
 function writeTypedModules(folder: string, pages: readonly Page[]): string[] {

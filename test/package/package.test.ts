@@ -87,7 +87,7 @@ suite('installed into an empty project', () => {
   test('an ES module uses it, and the command is there', () => {
     write('app.mjs', `import { open } from 'millrace';${BODY}`);
     expectOutput('app.mjs', 'data-esm');
-    const help = runNode(join('node_modules', 'millrace', 'dist', 'src', 'cli', 'main.js'), '--help');
+    const help = runNode(join('node_modules', 'millrace', 'dist', 'bundle', 'cli.js'), '--help');
     assert.match(help.stdout, /Usage: millrace/);
   });
 
@@ -179,9 +179,9 @@ suite('bundled by esbuild', () => {
       outExtension: { '.js': '.mjs' },
     });
     const dist = join(installed(), 'dist');
-    cpSync(join(dist, 'wasm', 'kernel'), join(outdir, 'kernel'), { recursive: true });
-    cpSync(join(dist, 'src', 'server', 'dashboard'), join(outdir, 'dashboard'), { recursive: true });
-    cpSync(join(dist, 'src', 'server', 'openapi.json'), join(outdir, 'openapi.json'));
+    for (const name of ['kernel', 'dashboard', 'openapi.json']) {
+      cpSync(join(dist, 'bundle', name), join(outdir, name), { recursive: true });
+    }
     // What lies in the package is not used any more.
     rmSync(dist, { recursive: true });
     expectOutput(join(outdir, 'inside.mjs'), 'data-inside');

@@ -17,8 +17,8 @@ import { plant, type PlantedBug } from './bug.ts';
 
 /** The repository; this file is compiled to `dist/test/planted`. */
 export const ROOT: string = resolve(import.meta.dirname, '../../..');
-/** What no compiled file loads. */
-const LEFT_OUT = /(\.d\.ts|\.map|\.tsbuildinfo)$/;
+/** What no compiled file loads; and the bundle, in which no bug is planted: a test that runs it is red without one. */
+const LEFT_OUT = /(\.d\.ts|\.map|\.tsbuildinfo)$|[\\/]dist[\\/]bundle$/;
 
 /** As `npm run build` compiles it, file by file and without types. */
 const COMPILATION: ts.CompilerOptions = {

@@ -16,17 +16,16 @@ export function unreachedFiles(files: readonly SourceFile[], entries: readonly s
   return files.map(({ path }) => path).filter((path) => /^(src|wasm)\//.test(path) && !reached.has(path));
 }
 
-/** The parts of package.json that lead into the compiled sources. */
+/** The part of package.json that leads into the compiled sources: what is bundled lies where its declarations do. */
 export interface PackageEntries {
-  readonly exports: Readonly<Record<string, string>>;
-  readonly bin: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, string | { readonly types: string }>>;
 }
 
-/** Where the package is entered: what it exports, what it installs as commands, and what its threads start with. */
+/** Where the package is entered, the command and what its threads start with among it. */
 export function entriesOf(manifest: PackageEntries, files: readonly SourceFile[]): string[] {
-  const published = [...Object.values(manifest.exports), ...Object.values(manifest.bin)]
-    .filter((path) => path.startsWith('./dist/'))
-    .map((path) => path.replace('./dist/', '').replace(/\.js$/, '.ts'));
+  const published = Object.values(manifest.exports)
+    .filter((target) => typeof target === 'object')
+    .map(({ types }) => types.replace('./dist/', '').replace(/\.d\.ts$/, '.ts'));
   const workers = files.map(({ path }) => path).filter((path) => path.startsWith('workers/'));
   return [...published, ...workers];
 }

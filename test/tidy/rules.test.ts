@@ -98,7 +98,7 @@ suite('graph', () => {
       parseSource('src/thread/used.ts', ''),
       parseSource('workers/wal.worker.ts', `import '../src/thread/used.ts';`),
     ];
-    const manifest = { exports: { '.': './dist/src/index.js', './package.json': './package.json' }, bin: {} };
+    const manifest = { exports: { '.': { types: './dist/src/index.d.ts' }, './package.json': './package.json' } };
     const entries = entriesOf(manifest, files);
     assert.deepEqual(unreachedFiles(files, entries), ['src/wal/dead.ts', 'src/wal/deader.ts']);
   });
