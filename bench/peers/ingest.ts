@@ -42,6 +42,8 @@ export class Producer {
   #begun = 0;
   #appended = 0;
   #acknowledged = 0;
+  /** Of this turn, which are in no latency yet. */
+  #answered = 0;
   #scheduled = false;
   /** Of all runs: a peer's numbering goes on from run to run. */
   #nextStream = 0;
@@ -58,6 +60,7 @@ export class Producer {
     this.#limits = limits;
     this.#appended = 0;
     this.#acknowledged = 0;
+    this.#answered = 0;
     this.#latencies = [];
     this.#begun = performance.now();
     return new Promise((resolve, reject) => {
@@ -66,19 +69,25 @@ export class Producer {
     });
   }
 
+  /** A peer may call this for each record: it costs next to nothing, or that would count as the peer's. */
   #acknowledge(count: number): void {
-    const now = performance.now();
     this.#acknowledged += count;
-    for (let left = count; left > 0;) {
+    this.#answered += count;
+    this.#schedule();
+  }
+
+  /** One reading of the clock for all that was acknowledged in a turn. */
+  #measure(): void {
+    const now = performance.now();
+    while (this.#answered > 0) {
       const group = this.#groups[0];
       if (group === undefined) throw new Error('more was acknowledged than was appended');
-      const records = Math.min(left, group.left);
+      const records = Math.min(this.#answered, group.left);
       this.#latencies.push({ milliseconds: now - group.at, records });
       group.left -= records;
-      left -= records;
+      this.#answered -= records;
       if (group.left === 0) this.#groups.shift();
     }
-    this.#schedule();
   }
 
   /** Acknowledgements of one turn are answered together: peers that want batches get them. */
@@ -96,6 +105,7 @@ export class Producer {
   }
 
   #refill(): void {
+    this.#measure();
     const { window, groups, records, seconds } = this.#limits!;
     const groupSize = Math.ceil(window / groups);
     const elapsed = (performance.now() - this.#begun) / 1_000;
