@@ -6,6 +6,7 @@
 import { alignUp } from '../base/bytes.ts';
 import { Announcer } from '../base/channels.ts';
 import type { Clock } from '../base/clock.ts';
+import { capture, capturedReject, capturedResolve } from '../base/promise-ends.ts';
 import type { MillraceError } from '../errors/millrace-error.ts';
 import { BLOCK_BYTES_TARGET, MIB } from '../limits/limits.ts';
 import { LatencyHistogram } from '../metrics/latency-histogram.ts';
@@ -28,10 +29,10 @@ import { checkRecord, checkTimestamp, valueRoom } from '../record/record-input.t
 import { publisherExtensionBytes } from '../record/tracking-format.ts';
 import { type Durability, type DurabilityObserver, type WaitDurable, WalDurability } from './durability.ts';
 import { FrameAppender, type WritableStreamState } from './frame-appender.ts';
-import { type Settle, type Turn, TurnQueue } from './turn-queue.ts';
+import { type Settle, type Turn, TurnQueue, type Waiting, WaitingTurn } from './turn-queue.ts';
 import { beyondEnd, queueFull } from './lane-errors.ts';
 import { groupOf, type PublishedBatch, type RecordGroup } from './record-group.ts';
-import { QueuedAppend, type QueuedAppendLane } from './queued-append.ts';
+import { QueuedAppend, type QueuedAppendLane, type Tick } from './queued-append.ts';
 
 export interface LaneOptions {
   readonly ring: SharedArrayBuffer;
@@ -69,15 +70,6 @@ export interface TrackingSource {
   placed(): void;
 }
 
-// A promise's executor runs inside `new`, so one shared executor can hand the two functions out without a closure per
-// append.
-let capturedResolve: (offset: number) => void;
-let capturedReject: (error: unknown) => void;
-const capture = (resolve: (offset: number) => void, reject: (error: unknown) => void): void => {
-  capturedResolve = resolve;
-  capturedReject = reject;
-};
-
 const NO_CONTENT = new Uint8Array(0);
 
 /** User bytes of waiting appends that are placed in one turn of the event loop: about a millisecond of copying. */
@@ -99,9 +91,12 @@ export class Lane {
   #slice = Infinity;
   #closeScheduled = false;
   #now = 0;
-  /** When the tick began, on the monotonic clock, and how many appends it has placed. */
-  #tickStart = 0;
+  #tick: Tick = { now: 0, start: 0 };
+  /** Appends that the tick has placed. */
   #tickAppends = 0;
+  /** Appends that waited and were placed last: in which tick they came, and how many. */
+  #placedTick: Tick = this.#tick;
+  #placedAppends = 0;
   #failure: MillraceError | undefined;
 
   constructor(options: LaneOptions, observer: LaneObserver) {
@@ -190,8 +185,7 @@ export class Lane {
     }
     const bytes = FRAME_HEADER_BYTES + recordBytes(key?.length ?? 0, room);
     this.#refuseFull(bytes);
-    const since = this.#options.clock.monotonic();
-    return this.#wait(new QueuedAppend(this.#queued, stream, value, key, timestamp ?? this.#now, since), bytes);
+    return this.#wait(new QueuedAppend(this.#queued, bytes, stream, value, key, timestamp, this.#tick));
   }
 
   /**
@@ -363,18 +357,23 @@ export class Lane {
     const placed = ({ resolve, reject }: Settle): void => {
       this.#durability.push(this.#timed(resolve, since), reject, stream.streamId, first);
     };
-    return this.#wait({ place, placed }, bytes);
+    return this.#wait(new WaitingTurn({ place, placed }, bytes));
   }
 
   readonly #queued: QueuedAppendLane = {
-    place: ({ stream, value, key, timestamp }) => {
-      const room = valueRoom(value);
-      if (this.#slice <= 0 || !this.#appender.append(stream, key, value, room, timestamp)) return false;
-      this.#slice -= FRAME_HEADER_BYTES + recordBytes(key?.length ?? 0, room);
+    place: ({ stream, value, key, timestamp, tick, bytes }) => {
+      if (this.#slice <= 0) return false;
+      if (!this.#appender.append(stream, key, value, valueRoom(value), timestamp ?? tick.now)) return false;
+      this.#slice -= bytes;
       return true;
     },
-    placed: ({ stream, since }, offset, settle) => {
-      this.#durability.push(this.#timed(settle.resolve, since), settle.reject, stream.streamId, offset);
+    placed: ({ stream, tick, resolve, reject }, offset) => {
+      if (tick !== this.#placedTick) {
+        this.#measurePlaced();
+        this.#placedTick = tick;
+      }
+      this.#placedAppends += 1;
+      this.#durability.push(resolve, reject, stream.streamId, offset);
     },
   };
 
@@ -389,10 +388,10 @@ export class Lane {
   /** Does something small in its turn: at once, or behind what waits for room already. */
   #takeTurn(turn: Turn): Promise<number> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    if (this.#queue.length > 0) return this.#wait(turn, 0);
+    if (this.#queue.length > 0) return this.#wait(new WaitingTurn(turn, 0));
     this.#scheduleClose();
     try {
-      if (!turn.place()) return this.#wait(turn, 0);
+      if (!turn.place()) return this.#wait(new WaitingTurn(turn, 0));
     } catch (error) {
       return Promise.reject(error);
     }
@@ -401,10 +400,10 @@ export class Lane {
     });
   }
 
-  #wait(turn: Turn, bytes: number): Promise<number> {
-    const promise = this.#queue.add(turn, bytes);
-    this.#observer.pending(true);
-    return promise;
+  #wait(waiting: Waiting): Promise<number> {
+    // Told once, not for each of the thousands that wait.
+    if (this.#queue.length === 0) this.#observer.pending(true);
+    return this.#queue.add(waiting);
   }
 
   /** Settles once everything that is in the log by now is durable. */
@@ -426,6 +425,7 @@ export class Lane {
     this.#queue.drain();
     const more = this.#slice <= 0 && this.#queue.length > 0;
     this.#slice = Infinity;
+    this.#measurePlaced();
     if (this.producer.hasOpenBlock) this.#scheduleClose();
     if (more) setImmediate(this.#drainQueue);
   };
@@ -438,7 +438,7 @@ export class Lane {
     if (this.#closeScheduled) return;
     this.#closeScheduled = true;
     this.#now = this.#options.clock.now();
-    this.#tickStart = this.#options.clock.monotonic();
+    this.#tick = { now: this.#now, start: this.#options.clock.monotonic() };
     process.nextTick(this.#closeTick);
   }
 
@@ -449,11 +449,18 @@ export class Lane {
     this.producer.closeBlock();
   };
 
-  /** One clock reading for all appends of a tick: one for each would cost a good part of the append itself. */
   #measureTick(): void {
-    const since = this.#tickStart;
-    const appends = this.#tickAppends;
+    this.#recordLatency(this.#tick.start, this.#tickAppends);
     this.#tickAppends = 0;
+  }
+
+  #measurePlaced(): void {
+    if (this.#placedAppends > 0) this.#recordLatency(this.#placedTick.start, this.#placedAppends);
+    this.#placedAppends = 0;
+  }
+
+  /** One clock reading for all appends of a tick: one for each would cost a good part of the append itself. */
+  #recordLatency(since: number, appends: number): void {
     const resolve = (): void => {
       this.latency.record(this.#options.clock.monotonic() - since, appends);
     };

@@ -2,6 +2,7 @@
  * What found the ring full, and what came behind it: everything enters the log in the order of its call. Values stay
  * with the caller until there is room.
  */
+import { capture, capturedReject, capturedResolve } from '../base/promise-ends.ts';
 
 export interface Settle {
   readonly resolve: (offset: number) => void;
@@ -16,9 +17,38 @@ export interface Turn {
   placed(settle: Settle): void;
 }
 
-interface Waiting extends Settle {
-  readonly turn: Turn;
+/** What waits for its turn is its promise's two ends too: under pressure every append waits. */
+export abstract class Waiting implements Settle {
+  readonly promise: Promise<number> = new Promise<number>(capture);
+  readonly resolve: (offset: number) => void = capturedResolve;
+  readonly reject: (error: unknown) => void = capturedReject;
+  /** Of the values that are kept meanwhile. */
   readonly bytes: number;
+
+  constructor(bytes: number) {
+    this.bytes = bytes;
+  }
+
+  abstract place(): boolean;
+  abstract placed(): void;
+}
+
+/** Anything else that waits. */
+export class WaitingTurn extends Waiting {
+  readonly #turn: Turn;
+
+  constructor(turn: Turn, bytes: number) {
+    super(bytes);
+    this.#turn = turn;
+  }
+
+  place(): boolean {
+    return this.#turn.place();
+  }
+
+  placed(): void {
+    this.#turn.placed(this);
+  }
 }
 
 export class TurnQueue {
@@ -35,12 +65,10 @@ export class TurnQueue {
     return this.#bytes;
   }
 
-  /** Waits for its turn. */
-  add(turn: Turn, bytes: number): Promise<number> {
-    this.#bytes += bytes;
-    return new Promise((resolve, reject) => {
-      this.#queue.push({ turn, bytes, resolve, reject });
-    });
+  add(waiting: Waiting): Promise<number> {
+    this.#bytes += waiting.bytes;
+    this.#queue.push(waiting);
+    return waiting.promise;
   }
 
   /** There may be room again: goes on until one finds none. */
@@ -48,8 +76,8 @@ export class TurnQueue {
     let drained = 0;
     for (const waiting of this.#queue) {
       try {
-        if (!waiting.turn.place()) break;
-        waiting.turn.placed(waiting);
+        if (!waiting.place()) break;
+        waiting.placed();
       } catch (error) {
         waiting.reject(error);
       }
