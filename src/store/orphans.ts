@@ -7,7 +7,7 @@ import type { SteadyTime } from '../base/clock.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { parseObjectKey } from '../coordinator/object-key.ts';
 import { flag, shown } from '../errors/argument-checks.ts';
-import { MillraceError } from '../errors/millrace-error.ts';
+import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
 import type { ObjectEntry, ObjectStore } from '../object/object-store.ts';
 import { SEGMENT_HEADER_BYTES } from '../segment/format.ts';
@@ -143,11 +143,12 @@ class Findings {
   async #isOurs({ key, bytes }: ObjectEntry): Promise<boolean> {
     if (parseObjectKey(key) === undefined || bytes < SEGMENT_HEADER_BYTES) return false;
     const { objects, storeId } = this.#search;
-    const header = await objects.read(key, 0, SEGMENT_HEADER_BYTES);
     try {
-      parseSegmentHeader(header, { objectKey: key, storeId });
+      parseSegmentHeader(await objects.read(key, 0, SEGMENT_HEADER_BYTES), { objectKey: key, storeId });
       return true;
-    } catch {
+    } catch (error) {
+      // What cannot be read now is not judged.
+      if (!isMillraceError(error) || error.kind !== 'corrupt') throw error;
       return false;
     }
   }

@@ -60,12 +60,15 @@ export class SegmentAccess {
    * valid until the next one is asked for.
    */
   async *scan(run: FoundRun, from: number, memory?: BatchMemory): AsyncGenerator<RecordBatch> {
-    await this.#refuseForeign(run.objectKey);
     const place = await this.#startOf(run, from);
     const source = this.#sourceOf(run);
     const { objectKey, streamId, nextOffset, firstOffset: base } = run;
     const reuse = { memory: this.#readMemory, keepsUncompressed: memory === undefined };
+    let isOwn = this.#own.has(objectKey);
     for await (const chunk of streamChunks(source, { objectKey, streamId, nextOffset, ...place, base, ...reuse })) {
+      // Not before: the answer that brought the chunk may have said whose it is.
+      if (!isOwn) await this.#refuseForeign(objectKey);
+      isOwn = true;
       const { header } = chunk;
       if (header.recordCount === 0 || header.firstOffset + header.offsetSpan <= from) continue;
       if (header.firstOffset >= run.endOffset) return;
@@ -153,12 +156,12 @@ export class SegmentAccess {
   }
 
   /**
-   * Chunks do not say whose they are: those of another store, at the same offsets of the same stream, would pass. The
-   * header does, and is looked at where a request costs nothing. What is wrong with it otherwise is no reason to lose
-   * the chunks.
+   * Chunks do not say whose they are: those of another store, at the same offsets of the same stream, would pass. An
+   * object store may know, from the answers that bring them; elsewhere the segment's header is looked at, once. What is
+   * wrong with the header otherwise is no reason to lose the chunks.
    */
   async #refuseForeign(objectKey: string): Promise<void> {
-    if (this.#objects.stream !== undefined || this.#own.has(objectKey)) return;
+    if (this.#objects.vouchesFor?.(objectKey) === true) return;
     try {
       const header = await this.#objects.read(objectKey, 0, SEGMENT_HEADER_BYTES);
       parseSegmentHeader(header, { objectKey, storeId: this.#storeId });
@@ -166,6 +169,10 @@ export class SegmentAccess {
       if (isMillraceError(error, 'ERR_MILLRACE_FOREIGN_FILE')) throw error;
       return;
     }
+    this.#noteOwn(objectKey);
+  }
+
+  #noteOwn(objectKey: string): void {
     if (this.#own.size === OWN_MAX) this.#own.clear();
     this.#own.add(objectKey);
   }
@@ -220,7 +227,9 @@ export class SegmentAccess {
       size,
       read: (position, length, into) => this.#objects.read(objectKey, position, length, undefined, into),
     };
-    return SegmentReader.open(source, { objectKey, storeId: this.#storeId });
+    const reader = await SegmentReader.open(source, { objectKey, storeId: this.#storeId });
+    this.#noteOwn(objectKey);
+    return reader;
   }
 }
 

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { objectStoreContract } from '../../../src/testing/object-store-contract.ts';
 import { installCeph, startCeph, type S3Server } from '../../support/ceph-server.ts';
 import { s3BackupSuite } from './backup.suite.ts';
+import { s3DamageSuite } from './damage.suite.ts';
 import { s3FaultSuite } from './faults.suite.ts';
 import { s3RefusalSuite } from './refusals.suite.ts';
 import { BUCKET, freshStore } from './s3-fixture.ts';
@@ -35,5 +36,6 @@ if (obstacle !== undefined) {
     s3FaultSuite(server);
     s3RefusalSuite(server);
     s3BackupSuite(server);
+    s3DamageSuite(server);
   });
 }

@@ -1,4 +1,5 @@
 /** Stores over the real server for the suites beside this file, each with keys of its own. */
+import { S3Client } from '@aws-sdk/client-s3';
 import { systemClock } from '../../../src/base/clock.ts';
 import { SeededRandom } from '../../../src/base/random.ts';
 import { PART_BYTES_MIN, type S3Options } from '../../../src/object/s3/options.ts';
@@ -32,6 +33,11 @@ export function freshOptions(server: S3Server, options: Partial<S3Options> = {})
 
 export function freshStore(server: S3Server, options: Partial<S3Options> = {}): S3ObjectStore {
   return new S3ObjectStore(freshOptions(server, options), impatient);
+}
+
+/** The bucket as any other program sees it: it puts what it likes under any key. */
+export function rawClient({ endpoint, owner }: S3Server): S3Client {
+  return new S3Client({ endpoint, region: 'us-east-1', forcePathStyle: true, credentials: { ...owner } });
 }
 
 /** Bytes that differ from part to part. */

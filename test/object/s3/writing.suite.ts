@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { PutObjectCommand } from '@aws-sdk/client-s3';
 import { PART_BYTES_MIN } from '../../../src/object/s3/options.ts';
 import { describeS3Store, S3ObjectStore } from '../../../src/object/s3/s3-object-store.ts';
 import { patternBytes, putObject, withCode } from '../../../src/testing/object-store-contract.ts';
 import type { S3Server } from '../../support/ceph-server.ts';
 import { until } from '../../support/child-processes.ts';
-import { BUCKET, freshOptions, freshStore, impatient, keysIn, largeBytes } from './s3-fixture.ts';
+import { BUCKET, freshOptions, freshStore, impatient, keysIn, largeBytes, rawClient } from './s3-fixture.ts';
 
 /** Later than anything that is running, whatever the server's clock says of fractions. */
 const THE_FUTURE = Date.now() + 86_400_000;
@@ -150,12 +150,7 @@ function keyTests(server: () => S3Server): void {
   test('objects of others in the same bucket are left alone', async () => {
     const options = freshOptions(server());
     const store = new S3ObjectStore(options, impatient);
-    const client = new S3Client({
-      endpoint: server().endpoint,
-      region: 'us-east-1',
-      forcePathStyle: true,
-      credentials: { ...server().owner },
-    });
+    const client = rawClient(server());
     for (const key of [`${options.prefix}Not A Key`, `other-${options.prefix}k`]) {
       await client.send(new PutObjectCommand({ Bucket: BUCKET, Key: key, Body: 'x' }));
     }
