@@ -105,11 +105,10 @@ async function appendInput(
   signal: AbortSignal,
 ): Promise<void> {
   const { memory, chunks, totalBytes } = openInput(signal);
-  const recordOf = lineReader('lines', keyField);
   const lines = new LineAppender(memory, appender, {
     maxLineBytes: RECORD_BYTES_DEFAULT,
     trim: crlf === true,
-    recordOf,
+    reader: lineReader('lines', keyField),
   });
   const progress = startProgress('ingest', totalBytes);
   let doneBytes = 0;

@@ -13,6 +13,20 @@ const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
 const RANGE_BYTES = 8;
 
+/** Lines that lie in an input. */
+export interface CutLines {
+  readonly bytes: Buffer;
+  /** As `LineMemory.cut` gives them. */
+  readonly ranges: Uint32Array;
+}
+
+/** Where records are to lie in the end. */
+export interface PackPlace {
+  readonly at: number;
+  /** Bytes that they may take there. */
+  readonly room: number;
+}
+
 /** What `LineMemory.pack` has written. */
 export interface Packed {
   readonly count: number;
@@ -82,22 +96,15 @@ export class LineMemory {
   }
 
   /**
-   * Makes ranges of `bytes`, which lie in an input, records without keys: as many, from pair `index` of the last result
-   * of `cut` on, as fit `room` bytes at `at`. `undefined` where there is no kernel.
+   * Makes lines of the last `cut` records without keys: as many, from line `index` on, as the place has room for.
+   * `undefined` where there is no kernel.
    */
-  pack(
-    bytes: Buffer,
-    ranges: Uint32Array,
-    index: number,
-    timestampDelta: number,
-    at: number,
-    room: number,
-  ): Packed | undefined {
+  pack({ bytes, ranges }: CutLines, index: number, timestampDelta: number, place: PackPlace): Packed | undefined {
     const kernel = this.#kernel;
     if (kernel === undefined) return undefined;
     assert(this.holds(ranges) && this.holds(bytes), 'ranges and bytes are those of the last cut');
-    const output = this.#output + (at & 7);
-    const limit = output + Math.min(room, FRAME_BYTES_TARGET);
+    const output = this.#output + (place.at & 7);
+    const limit = output + Math.min(place.room, FRAME_BYTES_TARGET);
     const first = ranges.byteOffset + index * RANGE_BYTES;
     const left = ranges.length / 2 - index;
     const result = this.#result;

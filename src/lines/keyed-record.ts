@@ -1,9 +1,10 @@
 /**
- * A record whose key is a field of the JSON object that its value is. Two keys are equal only where the fields are:
- * what reading JSON would round or replace is refused, or one record would take the place of another.
+ * A record whose key is a field of the JSON object that its value is. Two keys are equal only where the fields say the
+ * same: what reading JSON would round or replace is refused, or one record would take the place of another.
  */
 import { isUtf8 } from 'node:buffer';
 import { MillraceError } from '../errors/millrace-error.ts';
+import { isExactNumber } from './exact-number.ts';
 
 interface KeyedRecord {
   readonly value: Buffer;
@@ -12,14 +13,15 @@ interface KeyedRecord {
 
 /** `line` is the number of the line, from 1, for errors. The value stays as it was read, byte for byte. */
 export function keyedRecord(value: Buffer, field: string, line: number): KeyedRecord {
-  return { value, key: keyOf(parse(value, line), field, line) };
+  if (!isUtf8(value)) throw refuse(line, 'it is not UTF-8');
+  const text = value.toString();
+  return { value, key: keyOf(parse(text, line), text, field, line) };
 }
 
-function parse(value: Buffer, line: number): object {
-  if (!isUtf8(value)) throw refuse(line, 'it is not UTF-8');
+function parse(text: string, line: number): object {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(value.toString());
+    parsed = JSON.parse(text);
   } catch (error) {
     throw refuse(line, `it is not JSON (${error instanceof Error ? error.message : String(error)})`);
   }
@@ -28,22 +30,23 @@ function parse(value: Buffer, line: number): object {
   return parsed;
 }
 
-function keyOf(parsed: object, field: string, line: number): string {
+function keyOf(parsed: object, text: string, field: string, line: number): string {
   // Own fields only: every object inherits a `constructor`.
   const key: unknown = Object.hasOwn(parsed, field) ? (parsed as Record<string, unknown>)[field] : undefined;
-  const problem = problemOf(key);
+  const problem = problemOf(key, text);
   if (problem !== undefined) throw refuse(line, `field ${JSON.stringify(field)} ${problem}`);
   return String(key);
 }
 
-function problemOf(key: unknown): string | undefined {
+function problemOf(key: unknown, text: string): string | undefined {
   if (typeof key === 'boolean') return undefined;
   if (typeof key === 'string') {
     return key.isWellFormed() ? undefined : 'holds half of a surrogate pair, which UTF-8 cannot say';
   }
   if (typeof key === 'number') {
-    const isExact = Number.isSafeInteger(key) || (Number.isFinite(key) && !Number.isInteger(key));
-    return isExact ? undefined : 'is a number beyond 2^53, which would be rounded: make it a string';
+    // Also those beyond 2^53 that happen to be exact: their neighbours are not.
+    const isExact = (Number.isSafeInteger(key) || !Number.isInteger(key)) && isExactNumber(key, text);
+    return isExact ? undefined : 'is a number that would be rounded: make it a string';
   }
   const found = key === undefined ? 'is missing' : `is ${key === null ? 'null' : 'a list or an object'}`;
   return `${found}: the key is a string, a number or a boolean`;

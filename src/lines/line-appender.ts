@@ -11,20 +11,20 @@ export interface LineOptions {
   readonly maxLineBytes: number;
   /** Of `\r\n` at the end of a line neither is part of it. Default: the carriage return is. */
   readonly trim?: boolean;
-  /** The record of a line. Default the line as it is, which takes a small part of the time. */
-  readonly recordOf?: LineReader | undefined;
+  /** Makes the records of lines. Default lines as they are, which takes a small part of the time. */
+  readonly reader?: LineReader | undefined;
 }
 
 export class LineAppender {
   readonly #appender: BoundedAppender;
   readonly #cutter: LineCutter;
-  readonly #recordOf: LineReader | undefined;
+  readonly #reader: LineReader | undefined;
 
   /** Others may use the memory while a call waits. */
-  constructor(memory: LineMemory, appender: BoundedAppender, { maxLineBytes, trim, recordOf }: LineOptions) {
+  constructor(memory: LineMemory, appender: BoundedAppender, { maxLineBytes, trim, reader }: LineOptions) {
     this.#appender = appender;
     this.#cutter = new LineCutter(memory, maxLineBytes, trim ?? false);
-    this.#recordOf = recordOf;
+    this.#reader = reader;
   }
 
   /** Bytes that are kept of a line whose end has not arrived. */
@@ -43,19 +43,20 @@ export class LineAppender {
   }
 
   #append(lines: PackedValues): Promise<void> {
-    if (this.#recordOf === undefined) this.#appender.append(lines, lines.valueBytes);
-    else this.#appendRecords(lines.kept(), this.#recordOf);
+    const reader = this.#reader;
+    if (reader === undefined) this.#appender.append(lines, lines.valueBytes);
+    else this.#appendRecords(reader.views ? lines.kept() : lines, reader);
     return this.#appender.room();
   }
 
-  #appendRecords(lines: PackedValues, recordOf: LineReader): void {
+  #appendRecords(lines: PackedValues, reader: LineReader): void {
     const first = this.#cutter.lines - lines.length + 1;
     const records: RecordInput[] = [];
     let bytes = 0;
     try {
       for (let index = 0; index < lines.length; index += 1) {
         const line = lines.value(index);
-        const record = recordOf(line, first + index);
+        const record = reader.record(line, first + index);
         if (record === undefined) continue;
         records.push(record);
         bytes += line.length;

@@ -18,16 +18,24 @@ const NAMES: ReadonlySet<string> = new Set(['value', 'key', 'timestamp', 'offset
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 const CARRIAGE_RETURN = 13;
 
-/** Makes a record of a line; `undefined` for one that holds none. `line` is its number, from 1, for errors. */
-export type LineReader = (bytes: Buffer, line: number) => RecordInput | undefined;
+/** How lines become records. */
+export interface LineReader {
+  /** The record of a line; `undefined` for one that holds none. `line` is its number, from 1, for errors. */
+  readonly record: (bytes: Buffer, line: number) => RecordInput | undefined;
+  /** Whether records are views of their lines, whose memory must stay then. */
+  readonly views: boolean;
+}
+
+const RECORDS: LineReader = { record: recordOf, views: false };
 
 /**
  * `keyField`: take the key from this field of the JSON object that the value is. `undefined` when lines are values as
  * they are, and need no reader.
  */
 export function lineReader(format: LineFormat, keyField: string | undefined): LineReader | undefined {
-  if (format === 'records') return recordOf;
-  return keyField === undefined ? undefined : (bytes, line) => keyedRecord(bytes, keyField, line);
+  if (format === 'records') return RECORDS;
+  if (keyField === undefined) return undefined;
+  return { record: (bytes, line) => keyedRecord(bytes, keyField, line), views: true };
 }
 
 function recordOf(bytes: Buffer, line: number): RecordInput | undefined {

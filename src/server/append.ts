@@ -74,9 +74,9 @@ async function appendLines(exchange: Exchange): Promise<void> {
   const appender = new BoundedAppender(tally, inFlightBytes);
   const { lineMemory, settings } = exchange.context;
   const { maxLineBytes } = settings;
-  const recordOf = lineReader(format, keyField);
+  const reader = lineReader(format, keyField);
   try {
-    await appendChunks(exchange, new LineAppender(lineMemory, appender, { maxLineBytes, recordOf }));
+    await appendChunks(exchange, new LineAppender(lineMemory, appender, { maxLineBytes, reader }));
     await exchange.patiently(appender.finish());
   } catch (error) {
     // What is on its way may become durable, and is counted then.

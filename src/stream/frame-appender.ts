@@ -118,7 +118,7 @@ export class FrameAppender {
    * nothing changed, when the ring is full.
    */
   appendPacked(stream: WritableStreamState, values: PackedValues, index: number, timestamp: number): number {
-    const { bytes, ranges, memory } = values;
+    const { ranges, memory } = values;
     const length = (ranges[2 * index + 1] as number) - (ranges[2 * index] as number);
     const needed = recordBytes(0, length) + FRAME_PADDING;
     if (!this.#extends(stream, needed, timestamp, undefined)) {
@@ -130,7 +130,7 @@ export class FrameAppender {
     const packed =
       needed > room
         ? undefined
-        : memory?.pack(bytes, ranges, index, timestamp - this.#timestamp, at, room - FRAME_PADDING);
+        : memory?.pack(values, index, timestamp - this.#timestamp, { at, room: room - FRAME_PADDING });
     if (packed === undefined) {
       this.#write(stream, null, values.value(index), timestamp);
       return 1;

@@ -41,8 +41,8 @@ describe('an appender of lines', () => {
     it(`sends nothing behind what is refused, ${field === undefined ? 'of lines as they are' : 'with keys'}`, async () => {
       const taker = new Taker();
       const appender = new BoundedAppender(taker);
-      const recordOf = lineReader('lines', field);
-      const lines = new LineAppender(lineMemory(1, 100), appender, { ...OPTIONS, recordOf });
+      const reader = lineReader('lines', field);
+      const lines = new LineAppender(lineMemory(1, 100), appender, { ...OPTIONS, reader });
       await lines.push(Buffer.from('{"k":1}\n{"k":2,"x":"'));
       await assert.rejects(lines.push(Buffer.from('?"}\n{"k":3}\n')), /refused/);
       await assert.rejects(lines.push(Buffer.from('{"k":4}\n')), /refused/);
