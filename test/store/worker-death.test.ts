@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { setWorkerFiles } from '../../src/index.ts';
+import { setWorkerFiles, type Store } from '../../src/index.ts';
 import { type WorkerFiles, workerFiles } from '../../src/thread/worker-files.ts';
 import { coded, numbered, StoreFolder, texts } from '../support/test-store.ts';
 
@@ -46,6 +46,25 @@ test('when the WAL worker ends, appends are refused by name, reads go on, and op
   assert.deepEqual(await texts((await again.stream('a')).read()), numbered(11));
 });
 
+/** A store with ten records whose flush has failed: all of them are there, here and with workers that work. */
+async function goesOnAfterwards(
+  folder: StoreFolder,
+  store: Store,
+  died: (error: unknown) => true,
+  restore: () => void,
+): Promise<void> {
+  const stream = await store.stream('a');
+  await assert.rejects(stream.append('late'), died);
+  assert.deepEqual(await texts(stream.read()), numbered(10), 'still served from memory');
+  await store.close();
+
+  restore();
+  const again = await folder.open();
+  assert.deepEqual(await texts((await again.stream('a')).read()), numbered(10));
+  await again.flush();
+  assert.deepEqual((await again.verify()).problems, []);
+}
+
 test('when a worker of the pool ends in the middle of a flush, nothing is lost and the store says so', async (t) => {
   const folder = new StoreFolder(t);
   const restore = replaceWorker(t, 'pool');
@@ -54,14 +73,7 @@ test('when a worker of the pool ends in the middle of a flush, nothing is lost a
   await stream.appendMany(numbered(10));
   const died = coded('ERR_MILLRACE_WORKER_DIED');
   await assert.rejects(store.flush(), died);
-  await assert.rejects(stream.append('late'), died);
-  assert.deepEqual(await texts(stream.read()), numbered(10), 'still served from memory');
-  await store.close();
-
-  restore();
-  const again = await folder.open();
-  assert.deepEqual(await texts((await again.stream('a')).read()), numbered(10));
-  assert.deepEqual((await again.verify()).problems, []);
+  await goesOnAfterwards(folder, store, died, restore);
 });
 
 /** Pool workers that never get to a job: the source, or none for a file that is missing, and the cause to be named. */
@@ -88,14 +100,7 @@ for (const [name, source, cause] of UNUSABLE) {
       assert.ok(`${code} ${error.message}`.includes(cause), error.message);
       return true;
     });
-    await assert.rejects(stream.append('late'), died);
-    assert.deepEqual(await texts(stream.read()), numbered(10), 'still served from memory');
-    await store.close();
-
-    restore();
-    const again = await folder.open();
-    assert.deepEqual(await texts((await again.stream('a')).read()), numbered(10));
-    await again.flush();
+    await goesOnAfterwards(folder, store, died, restore);
   });
 }
 
