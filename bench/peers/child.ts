@@ -27,7 +27,8 @@ export interface PeerJob {
 /** What a step answers: values by figure. */
 export type PeerValues = Readonly<Record<string, number>>;
 
-const WARM_UP_SHARE = 1 / 8;
+/** Long enough for what runs while records are flushed to have started, and to be compiled. */
+const WARM_UP_SHARE = 1 / 2;
 const MILLION = 1e6;
 /** What `st_blocks` counts in. */
 const BLOCK_BYTES = 512;
