@@ -52,7 +52,10 @@ export const systemEnvironment: StoreEnvironment = {
     new WorkerPool(flushThreads, rewriteThreads, flushesAtOnce),
 };
 
-/** All processors but the one that appends. */
+/**
+ * All processors but the one that appends. Where there are two, a second thread finds nothing to run on that the first
+ * would not have had, and starting it and compiling its code costs as much as a slot's flush (docs/decisions/0017).
+ */
 function idleProcessors(): number {
-  return Math.max(2, availableParallelism() - 1);
+  return Math.max(1, availableParallelism() - 1);
 }
