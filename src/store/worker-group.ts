@@ -17,6 +17,7 @@ const STARTS_MAX = 3;
 export class WorkerGroup {
   readonly #threads: number;
   readonly #jobsPerThread: number;
+  readonly #youngMib: number | undefined;
   readonly #file: string = fileURLToPath(workerFiles.pool);
   #pool: Piscina;
   /** Pools that were given up, and why their jobs are refused: `undefined` when they are to be run by the next. */
@@ -29,9 +30,11 @@ export class WorkerGroup {
   #checking = false;
   #closed = false;
 
-  constructor(threads: number, jobsPerThread: number) {
+  /** `youngMib`: what new objects of a thread take at most before they are collected. Default the engine's, 48 MiB. */
+  constructor(threads: number, jobsPerThread: number, youngMib?: number) {
     this.#threads = threads;
     this.#jobsPerThread = jobsPerThread;
+    this.#youngMib = youngMib;
     this.#pool = this.#startPool();
   }
 
@@ -68,6 +71,7 @@ export class WorkerGroup {
       maxThreads: this.#threads,
       idleTimeout: IDLE_TIMEOUT,
       concurrentTasksPerWorker: this.#jobsPerThread,
+      ...(this.#youngMib === undefined ? {} : { resourceLimits: { maxYoungGenerationSizeMb: this.#youngMib } }),
     });
     // A worker that ends without a job, or one that takes long to close: the group goes on, so the process has to.
     pool.on('error', (error) => {

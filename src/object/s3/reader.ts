@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import { GetObjectCommand, type GetObjectCommandOutput, type S3Client } from '@aws-sdk/client-s3';
+import { releaseMemory } from '../../base/release-memory.ts';
 import { MillraceError } from '../../errors/millrace-error.ts';
 import { objectEndsEarly, objectNotFound } from '../object-errors.ts';
 import { retry } from '../retry.ts';
@@ -85,6 +86,7 @@ export async function* streamRange(
       requests.counters.moved('GetObject', piece.length);
       at += piece.length;
       yield piece;
+      releaseMemory(piece);
     }
     // The connection is free for the next request once its end was seen.
     await body?.next(requests.requestTimeout).catch(() => undefined);
@@ -225,6 +227,7 @@ async function collect(body: BodyStream, range: Range): Promise<Uint8Array> {
     if (filled + piece.length > range.length) throw badBody(range, 'the body is longer than announced');
     target.set(piece, filled);
     filled += piece.length;
+    releaseMemory(piece);
   }
   if (filled !== range.length) throw badBody(range, `the body ended after ${filled} bytes`);
   return target;

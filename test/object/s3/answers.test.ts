@@ -137,6 +137,25 @@ describe('an upload in parts', () => {
   });
 });
 
+describe('a stream', () => {
+  test('holds one piece of an answer at a time: memory of the one before is freed', async () => {
+    const content = patternBytes(4 * 1_024 * 1_024);
+    const range = { 'content-range': `bytes 0-${content.length - 1}/${content.length}` };
+    server.script(() => ({ status: 206, headers: range, body: Buffer.from(content) }));
+    const pieces: Uint8Array[] = [];
+    let at = 0;
+    for await (const piece of store.stream('k', 0, content.length)) {
+      assert.deepEqual(piece, Buffer.from(content.subarray(at, at + piece.length)));
+      at += piece.length;
+      // Small ones share memory with others.
+      assert.ok(pieces.every(({ length }) => length === 0));
+      if (piece.length > 16_384) pieces.push(piece);
+    }
+    assert.equal(at, content.length);
+    assert.ok(pieces.length > 1);
+  });
+});
+
 describe('deletes', () => {
   const named = ({ body }: ReceivedRequest): string[] =>
     [...body.toString().matchAll(/<Key>p\/(.*?)<\/Key>/g)].map((match) => match[1] ?? '');
