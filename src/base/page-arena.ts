@@ -6,6 +6,7 @@
 import { assert } from './assert.ts';
 import { alignUp, PAGE_BYTES } from './bytes.ts';
 import { allocatePages } from './page-memory.ts';
+import { SpareMemory } from './spare-memory.ts';
 
 interface Gap {
   at: number;
@@ -15,7 +16,7 @@ interface Gap {
 /** A larger one is left to the collector: it was one large job's. */
 const KEPT_BYTES_MAX: number = 64 * 1024 * 1024;
 
-let idle: Uint8Array | undefined;
+const idle = new SpareMemory(1, allocatePages);
 
 export class PageArena {
   #memory: Uint8Array;
@@ -26,9 +27,8 @@ export class PageArena {
   /** What is not touched takes no memory. */
   constructor(bytes: number) {
     const size = alignUp(Math.max(bytes, PAGE_BYTES), PAGE_BYTES);
-    const kept = idle !== undefined && idle.length >= size ? idle : undefined;
-    if (kept !== undefined) idle = undefined;
-    this.#memory = kept ?? allocatePages(size);
+    // All of what there is: it may be larger.
+    this.#memory = new Uint8Array(idle.buffer(size).buffer);
     this.#gaps = [{ at: 0, bytes: this.#memory.length }];
   }
 
@@ -80,7 +80,7 @@ export class PageArena {
   #keep(): void {
     const isWhole = this.#gaps.length === 1 && this.#gaps[0]?.bytes === this.#memory.length;
     if (!this.#closed || !isWhole || this.#memory.length > KEPT_BYTES_MAX) return;
-    if ((idle?.length ?? 0) < this.#memory.length) idle = this.#memory;
+    idle.recycle(this.#memory);
     this.#memory = new Uint8Array(0);
     this.#gaps.length = 0;
   }

@@ -3,6 +3,7 @@
  * memory: what lies further on stays in the connection until it is asked for.
  */
 import { assert, required } from '../base/assert.ts';
+import type { SpareMemory } from '../base/spare-memory.ts';
 import { MIB } from '../limits/limits.ts';
 import type { StreamRead } from '../object/object-store.ts';
 import type { SegmentSource } from '../segment/source.ts';
@@ -18,8 +19,8 @@ export interface InputStreamOptions {
   /** One past the last byte that is needed. */
   readonly end: number;
   readonly stream: StreamRead;
-  /** Pieces of memory that no stream uses, shared by all of a job. */
-  readonly spare: Uint8Array[];
+  /** Memory of pieces, shared by all streams of a job. */
+  readonly spare: SpareMemory;
 }
 
 export class InputStream implements SegmentSource {
@@ -38,7 +39,7 @@ export class InputStream implements SegmentSource {
   constructor(options: InputStreamOptions) {
     this.#options = options;
     const { spare } = options;
-    this.#memory = [0, 1].map(() => spare.pop() ?? new Uint8Array(STREAM_READ_BYTES));
+    this.#memory = [0, 1].map(() => spare.buffer(STREAM_READ_BYTES));
     this.size = options.size;
   }
 
@@ -68,7 +69,7 @@ export class InputStream implements SegmentSource {
   /** Ends the request, wherever it is. What was read is not valid any more. */
   close(): void {
     this.#end();
-    this.#options.spare.push(...this.#memory.splice(0));
+    for (const piece of this.#memory.splice(0)) this.#options.spare.recycle(piece);
   }
 
   #end(): void {

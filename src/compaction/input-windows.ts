@@ -1,7 +1,7 @@
 /**
- * Which bytes of its inputs a job reads at once. Pure: the executor follows it, and the simulation counts requests by
- * it. A request costs the same whatever it fetches, so windows are as large as the memory of a job allows; small inputs
- * are read whole. A window ends where a run ends: nothing is carried from one to the next.
+ * Which bytes of its inputs a job in a directory reads at once; on S3 inputs are streams (`job-memory.ts`). Pure: the
+ * executor follows it. Large reads are the faster ones, so windows are as large as the memory of a job allows; small
+ * inputs are read whole. A window ends where a run ends: nothing is carried from one to the next.
  */
 import { KIB } from '../limits/limits.ts';
 import type { Layout } from './layout.ts';

@@ -246,17 +246,11 @@ function costOf<Input extends CommittedInput>(wave: Wave<Input>, single: number)
   return cost;
 }
 
-/** GETs of a wave, tails of inputs and what is read for keys and tracking left out. */
+/** GETs of a wave without windows, tails of inputs and what is read for keys and tracking left out. */
 export function readRequests<Input extends CommittedInput>({ reading, inputs }: Wave<Input>): number {
+  if (reading === 'streams') return inputs.length;
   let gets = 0;
-  for (const { live, plan } of inputs) {
-    if (reading === 'streams') gets += 1;
-    if (plan !== undefined) gets += plan.windows.length;
-    for (const { length } of live) {
-      if (plan !== undefined && length > plan.windowBytes) gets += Math.ceil(length / RUN_READ_BYTES);
-      if (reading === 'runs') gets += Math.ceil(length / AHEAD_READ_BYTES);
-    }
-  }
+  for (const { live } of inputs) for (const { length } of live) gets += Math.ceil(length / AHEAD_READ_BYTES);
   return gets;
 }
 

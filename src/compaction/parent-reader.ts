@@ -36,7 +36,8 @@ export class ParentReader {
   readonly #account: BufferAccount;
   readonly #cancelled: Int32Array;
   readonly #runMemory: SpareMemory = new SpareMemory(RUN_READS);
-  readonly #spare: Uint8Array[] = [];
+  readonly #streamMemory: SpareMemory = new SpareMemory(Infinity);
+  readonly #joined: SpareMemory = new SpareMemory(1);
   readonly #windows: Map<string, InputSource> = new Map();
   readonly #streams: Map<string, InputStream> = new Map();
   readonly #sizes: Map<string, number> = new Map();
@@ -87,7 +88,7 @@ export class ParentReader {
     const run = { objectKey, position, length, streamId, firstOffset, nextOffset, base: firstOffset };
     const { source, readBytes, isOwn } = this.#sourceOf(parent, ahead);
     // What others hold is not given away.
-    const memory = isOwn ? { memory: this.#runMemory } : {};
+    const memory = { joined: this.#joined, ...(isOwn ? { memory: this.#runMemory } : {}) };
     const buffers = isOwn ? Math.min(length, RUN_READS * readBytes) : 0;
     const seen = { chunks: 0, records: 0 };
     this.#account.add(buffers);
@@ -134,7 +135,13 @@ export class ParentReader {
     const last = required(live.at(-1), 'an input of a wave has runs');
     this.#account.add(STREAM_HELD_BYTES);
     const counted: StreamRead = (...range) => this.#counted(stream.apply(this.#objects, range));
-    return new InputStream({ key, size: bytes, end: last.position + last.length, stream: counted, spare: this.#spare });
+    return new InputStream({
+      key,
+      size: bytes,
+      end: last.position + last.length,
+      stream: counted,
+      spare: this.#streamMemory,
+    });
   }
 
   async *#counted(pieces: ReturnType<StreamRead>): ReturnType<StreamRead> {

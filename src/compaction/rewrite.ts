@@ -1,7 +1,8 @@
 /**
  * The one executor behind every kind of compaction. It goes through the streams of a job in order, run by run, and
- * writes each to the output that the layout names. Memory is a window for each input, two buffers for each open output,
- * and the keys of one stream, whatever the job's size; to which comes the largest single chunk. Runs in a pool worker.
+ * writes each to the output that the layout names. Memory is what the plan of the job says (`job-memory.ts`), whatever
+ * the job's size: of each input a window, or pieces of a stream, of each open output its buffers and what its writer
+ * holds, and the keys of one stream; to which comes the largest single chunk. Runs in a pool worker.
  */
 import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';

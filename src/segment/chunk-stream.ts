@@ -4,7 +4,7 @@
  */
 import { assert } from '../base/assert.ts';
 import { alignUp } from '../base/bytes.ts';
-import type { SpareMemory } from '../base/spare-memory.ts';
+import { SpareMemory } from '../base/spare-memory.ts';
 import { CODEC } from '../codec/compression.ts';
 import { CHUNK_ALIGNMENT, CHUNK_HEADER_BYTES, chunkBytes, type ChunkHeader } from './chunk-format.ts';
 import { checkedChunkHeader, type StoredChunk, verifiedChunk } from './chunk-reader.ts';
@@ -40,6 +40,11 @@ export interface ChunkRange {
    * they stay valid. The source must not keep what it returns.
    */
   readonly memory?: SpareMemory;
+  /**
+   * Where chunks that span reads are put together: they are then valid until the next one is asked for. Default: memory
+   * of this range's own, where `memory` is given, and new memory for each, where it is not.
+   */
+  readonly joined?: SpareMemory;
   /** With `memory`: a chunk that is stored uncompressed, whose body is a view, stays valid all the same. */
   readonly keepsUncompressed?: boolean;
 }
@@ -82,14 +87,16 @@ class ChunkCursor {
   #position: number;
   #current: Uint8Array = NOTHING;
   #at = 0;
-  /** Memory of chunks that have to be put together. */
+  /** Memory of chunks that have to be put together, and where it comes from. */
   #joined: Uint8Array | undefined;
+  readonly #spare: SpareMemory | undefined;
   /** A view of what is current was handed out for good. */
   #currentIsKept = false;
 
   constructor(source: SegmentSource, range: ChunkRange) {
     this.#range = range;
     this.#reads = new ReadAhead(source, range);
+    this.#spare = range.joined ?? (range.memory === undefined ? undefined : new SpareMemory(1));
     this.#position = range.position;
     this.#end = range.position + range.length;
   }
@@ -102,6 +109,7 @@ class ChunkCursor {
   async next(): Promise<StoredChunk | undefined> {
     if (this.#position === this.#end) {
       this.#recycleCurrent();
+      if (this.#joined !== undefined) this.#spare?.recycle(this.#joined);
       return undefined;
     }
     const { objectKey, base = 0 } = this.#range;
@@ -146,9 +154,10 @@ class ChunkCursor {
   }
 
   #allocateJoined(length: number): Uint8Array {
-    if (this.#range.memory === undefined) return Buffer.allocUnsafeSlow(length);
-    if (this.#joined === undefined || this.#joined.length < length) this.#joined = Buffer.allocUnsafeSlow(length);
-    return this.#joined.subarray(0, length);
+    if (this.#spare === undefined) return Buffer.allocUnsafeSlow(length);
+    if (this.#joined !== undefined) this.#spare.recycle(this.#joined);
+    this.#joined = this.#spare.buffer(length, alignUp(length, SMALL_READ_BYTES));
+    return this.#joined;
   }
 
   /** Notes what must not be used again. */

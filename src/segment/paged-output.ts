@@ -5,6 +5,7 @@
 import { assert, AssertionError } from '../base/assert.ts';
 import { PAGE_BYTES } from '../base/bytes.ts';
 import { allocatePages } from '../base/page-memory.ts';
+import { SpareMemory } from '../base/spare-memory.ts';
 import type { SegmentSink } from './sink.ts';
 
 /** Bytes of one write, except the last. Larger writes gain little on any disk measured; smaller ones cost syncs. */
@@ -13,12 +14,8 @@ export const OUTPUT_BUFFER_BYTES: number = 1024 * 1024;
 /** Where the sink copies them again. */
 const COPIED_BUFFER_BYTES: number = 128 * 1024;
 
-/**
- * Buffers that no output of this thread uses at the moment. They are kept: fresh memory is two to three times slower
- * on its first use, and each WebAssembly memory reserves gigabytes of address space.
- */
-const idle: Uint8Array[] = [];
-const IDLE_BUFFERS_MAX = 8;
+/** Of outputs that have ended. Each WebAssembly memory reserves gigabytes of address space. */
+const pages = new SpareMemory(8, allocatePages);
 
 export class PagedOutput {
   readonly #sink: SegmentSink;
@@ -39,8 +36,7 @@ export class PagedOutput {
   }
 
   #buffer(): Uint8Array {
-    if (this.#bufferBytes < OUTPUT_BUFFER_BYTES) return new Uint8Array(this.#bufferBytes);
-    return idle.pop() ?? allocatePages(OUTPUT_BUFFER_BYTES);
+    return this.#isInPages() ? pages.buffer(this.#bufferBytes) : new Uint8Array(this.#bufferBytes);
   }
 
   /** Bytes taken so far: the position of the next byte in the object. */
@@ -104,8 +100,13 @@ export class PagedOutput {
   #release(): void {
     if (this.#released) return;
     this.#released = true;
-    if (this.#bufferBytes === OUTPUT_BUFFER_BYTES && idle.length + 2 <= IDLE_BUFFERS_MAX)
-      idle.push(this.#filling, this.#other);
+    if (!this.#isInPages()) return;
+    pages.recycle(this.#filling);
+    pages.recycle(this.#other);
+  }
+
+  #isInPages(): boolean {
+    return this.#bufferBytes === OUTPUT_BUFFER_BYTES;
   }
 
   #startWrite(): void {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { allocatePages, isInPages } from '../../src/base/page-memory.ts';
 import { SpareMemory } from '../../src/base/spare-memory.ts';
 
 test('memory that was given back is handed out again where it is large enough', () => {
@@ -42,4 +43,21 @@ test('no more pieces are kept than were asked for, and the oldest goes first', (
   assert.equal(memory.buffer(8).buffer, pieces[1]?.buffer);
   assert.equal(memory.buffer(8).buffer, pieces[2]?.buffer);
   assert.ok(!pieces.some(({ buffer }) => buffer === memory.buffer(8).buffer));
+});
+
+test('of more than is kept, the smallest goes', () => {
+  const memory = new SpareMemory(2);
+  const pieces = [64, 8, 32].map((bytes) => memory.buffer(bytes));
+  for (const piece of pieces) memory.recycle(piece);
+  assert.equal(memory.buffer(8).buffer, pieces[0]?.buffer);
+  assert.equal(memory.buffer(8).buffer, pieces[2]?.buffer);
+  assert.ok(!pieces.some(({ buffer }) => buffer === memory.buffer(8).buffer));
+});
+
+test('memory of the allocation that it was given is used again as well', () => {
+  const memory = new SpareMemory(1, allocatePages);
+  const piece = memory.buffer(10);
+  assert.ok(isInPages(piece));
+  memory.recycle(piece);
+  assert.equal(memory.buffer(10).buffer, piece.buffer);
 });
