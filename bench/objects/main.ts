@@ -4,22 +4,23 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { GIB, MIB } from '../../src/limits/limits.ts';
 import { formatValue } from '../format.ts';
-import { installCeph, startCeph } from '../../test/support/ceph-server.ts';
 import { machineFacts, machineText } from '../../src/cli/machine.ts';
-import { makeDirectory, parseSize, workingDirectory } from '../options.ts';
+import { makeDirectory, parseCount, parseSize, workingDirectory } from '../options.ts';
 import { runChild } from '../processes.ts';
-import type { Unit } from '../workload.ts';
+import { bucketRows, directoryRows } from './merge.ts';
 import { measurePostgres } from './postgres.ts';
 import type { CoordinatorAnswer, CoordinatorJob } from './coordinator-child.ts';
-import type { MergeAnswer, MergeJob } from './merge-child.ts';
+import type { Row } from './row.ts';
 
 const HELP = `usage: npm run bench:objects -- [options]
 
-Merges objects in a directory, drives the embedded coordinator, and lets writers commit to a PostgreSQL that is started
+Merges objects in a directory and on S3, drives the embedded coordinator, and lets writers commit to a PostgreSQL that is started
 for it, each in a process of its own, and says which targets are met.
 
   --size <size>  user bytes that are merged (default 1GB, quick 32MB)
   --runs <n>     runs in the coordinator (default 1,000,000, quick 20,000)
+  --rounds <n>   merges of each kind in a directory, of which the median counts (default 3, quick 1)
+  --only <names> of merge, s3, coordinator, postgres, separated by commas (default all)
   --dir <path>   where to write, on a real disk
   --quick        tiny sizes: shows that it works; its figures say nothing
 `;
@@ -28,19 +29,19 @@ const EXIT_MISSED = 1;
 const EXIT_USAGE = 2;
 const TIMEOUT = 15 * 60_000;
 const RUNS_PER_COMMIT = 10;
-/** What the test server, which keeps all in memory, has room for together with the outputs. */
-const BUCKET_BYTES_MAX = 256 * MIB;
-const BUCKET = 'millrace-bench';
+const ROUNDS = 3;
+const PARTS = ['merge', 's3', 'coordinator', 'postgres'] as const;
 const WRITERS = 8;
 const POSTGRES_COMMITS = 8_000;
 const POSTGRES_COMMITS_QUICK = 160;
-const MEMORY_MAX: number = 64 * MIB;
 
-interface Row {
-  readonly what: string;
-  readonly value: number;
-  readonly unit: Unit | 'times';
-  readonly target?: { readonly bound: 'at least' | 'at most'; readonly limit: number };
+type Part = (typeof PARTS)[number];
+
+interface Sizes {
+  readonly bytes: number;
+  readonly commits: number;
+  readonly rounds: number;
+  readonly quick: boolean;
 }
 
 try {
@@ -48,6 +49,8 @@ try {
     options: {
       size: { type: 'string' },
       runs: { type: 'string' },
+      rounds: { type: 'string' },
+      only: { type: 'string' },
       dir: { type: 'string' },
       quick: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -56,12 +59,15 @@ try {
   if (values.help) {
     process.stdout.write(HELP);
   } else {
-    const bytes = parseSize('size', values.size, values.quick ? 32 * MIB : GIB);
-    const commits = Math.ceil(Number(values.runs ?? (values.quick ? 20_000 : 1_000_000)) / RUNS_PER_COMMIT);
-    if (!Number.isSafeInteger(commits) || commits < 1) throw new Error('--runs takes a whole number from 1 on');
+    const { quick } = values;
+    const bytes = parseSize('size', values.size, quick ? 32 * MIB : GIB);
+    const runs = values.runs === undefined ? (quick ? 20_000 : 1_000_000) : parseCount('runs', values.runs);
+    const rounds = values.rounds === undefined ? (quick ? 1 : ROUNDS) : parseCount('rounds', values.rounds);
+    const sizes = { bytes, commits: Math.ceil(runs / RUNS_PER_COMMIT), rounds, quick };
+    const parts = partsOf(values.only);
     const dir = mkdtempSync(join(makeDirectory(workingDirectory(values.dir)), 'millrace-objects-'));
     try {
-      process.exitCode = report(dir, await measureAll(dir, bytes, commits, values.quick));
+      process.exitCode = report(dir, await measure(dir, parts, sizes));
     } finally {
       rmSync(dir, { recursive: true, force: true });
     }
@@ -71,82 +77,25 @@ try {
   process.exitCode = EXIT_USAGE;
 }
 
-async function measureAll(dir: string, bytes: number, commits: number, quick: boolean): Promise<Row[]> {
-  const anew = { bytes, compression: 'lz4', chunkRecords: 48, classes: 1 } as const;
-  const whole = { bytes, compression: 'none', chunkRecords: 240, classes: 1 } as const;
-  return [
-    ...mergeRows('merge, compressed anew', 400e6, await mergeIn(join(dir, 'anew'), anew)),
-    ...mergeRows('merge, passed through', 800e6, await mergeIn(join(dir, 'whole'), whole)),
-    ...(await bucketRows(join(dir, 'bucket'), Math.min(bytes, BUCKET_BYTES_MAX))),
-    ...(await coordinatorRows(join(dir, 'coordinator'), commits)),
-    ...(await postgresRows(quick ? POSTGRES_COMMITS_QUICK : POSTGRES_COMMITS)),
-  ];
+function partsOf(only: string | undefined): readonly Part[] {
+  if (only === undefined) return PARTS;
+  const names = only.split(',');
+  const unknown = names.find((name) => !PARTS.some((part) => part === name));
+  if (unknown !== undefined) throw new Error(`--only knows ${PARTS.join(', ')}, not ${JSON.stringify(unknown)}`);
+  return PARTS.filter((part) => names.includes(part));
 }
 
-async function mergeIn(dir: string, job: Omit<MergeJob, 'action' | 'dir'>): Promise<MergeAnswer> {
-  makeDirectory(dir);
-  await runChild('objects/merge-child.js', { ...job, dir, action: 'fill' } satisfies MergeJob, { timeout: TIMEOUT });
-  const merge: MergeJob = { ...job, dir, action: 'merge' };
-  const found = (await runChild('objects/merge-child.js', merge, { timeout: TIMEOUT })) as MergeAnswer;
-  rmSync(dir, { recursive: true, force: true });
+async function measure(dir: string, parts: readonly Part[], sizes: Sizes): Promise<Row[]> {
+  const { bytes, commits, rounds, quick } = sizes;
+  const rows: Record<Part, () => Promise<Row[]>> = {
+    merge: () => directoryRows(join(dir, 'merge'), bytes, rounds, quick),
+    s3: () => bucketRows(join(dir, 'bucket'), bytes),
+    coordinator: () => coordinatorRows(join(dir, 'coordinator'), commits),
+    postgres: () => postgresRows(quick ? POSTGRES_COMMITS_QUICK : POSTGRES_COMMITS),
+  };
+  const found: Row[] = [];
+  for (const part of parts) found.push(...(await rows[part]()));
   return found;
-}
-
-/** What counts on S3 is memory: parts are held until they have arrived. */
-async function bucketRows(dir: string, bytes: number): Promise<Row[]> {
-  const obstacle = await installCeph();
-  if (obstacle !== undefined) {
-    process.stderr.write(`npm run bench:objects: merges on S3 are left out: ${obstacle}\n`);
-    return [];
-  }
-  const server = await startCeph();
-  try {
-    await server.createBucket(BUCKET);
-    const rows: Row[] = [];
-    for (const classes of [1, 4]) {
-      const prefix = `classes-${classes}/`;
-      const bucket = { bucket: BUCKET, prefix, endpoint: server.endpoint, credentials: server.owner };
-      const job = { bytes, compression: 'lz4', chunkRecords: 48, classes, bucket } as const;
-      const { peakMemoryBytes, userBytes, seconds } = await mergeIn(join(dir, String(classes)), job);
-      const name = `merge on S3, ${classes === 1 ? 'one output' : `${classes} outputs`} at once`;
-      rows.push(
-        { what: `${name}: user bytes of input`, value: userBytes / seconds, unit: 'bytes/s' },
-        {
-          what: `${name}: growth of the process`,
-          value: peakMemoryBytes,
-          unit: 'bytes',
-          target: { bound: 'at most', limit: MEMORY_MAX },
-        },
-      );
-    }
-    return rows;
-  } finally {
-    await server.stop();
-  }
-}
-
-function mergeRows(name: string, rate: number, found: MergeAnswer): Row[] {
-  const { seconds, readBytes, userBytes, peakBufferedBytes, peakMemoryBytes } = found;
-  const memory = { bound: 'at most', limit: MEMORY_MAX } as const;
-  return [
-    { what: `${name}: input as stored`, value: readBytes / seconds, unit: 'bytes/s' },
-    {
-      what: `${name}: user bytes of input`,
-      value: userBytes / seconds,
-      unit: 'bytes/s',
-      target: { bound: 'at least', limit: rate },
-    },
-    { what: `${name}: input buffers at most`, value: peakBufferedBytes, unit: 'bytes', target: memory },
-    { what: `${name}: growth of the process`, value: peakMemoryBytes, unit: 'bytes', target: memory },
-    { what: `${name}: chunks passed through`, value: found.chunksPassed, unit: 'records' },
-    { what: `${name}: chunks written`, value: found.chunksWritten, unit: 'records' },
-    {
-      what: `${name}: fewer requests of a scan`,
-      value: found.requestsBefore / found.requestsAfter,
-      unit: 'times',
-      target: { bound: 'at least', limit: 10 },
-    },
-  ];
 }
 
 async function coordinatorRows(dir: string, commits: number): Promise<Row[]> {
@@ -199,9 +148,9 @@ async function postgresRows(commits: number): Promise<Row[]> {
 function report(dir: string, rows: readonly Row[]): number {
   const lines = rows.map(({ what, value, unit, target }) => {
     const figure = formatted(value, unit).padStart(14);
-    if (target === undefined) return `${what.padEnd(52)}${figure}`;
+    if (target === undefined) return `${what.padEnd(64)}${figure}`;
     const met = isMet(value, target) ? 'met' : 'missed';
-    return `${what.padEnd(52)}${figure}  ${target.bound} ${formatted(target.limit, unit).padEnd(12)} ${met}`;
+    return `${what.padEnd(64)}${figure}  ${target.bound} ${formatted(target.limit, unit).padEnd(12)} ${met}`;
   });
   process.stdout.write(`${machineText(machineFacts(dir))}\n${lines.join('\n')}\n`);
   return rows.every(({ value, target }) => target === undefined || isMet(value, target)) ? 0 : EXIT_MISSED;

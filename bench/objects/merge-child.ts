@@ -1,12 +1,14 @@
-/** Started by `merge.ts`: fills a directory with objects of appends, or merges them all in one job. */
+/**
+ * Started by `main.ts`: fills a directory with objects of appends, or merges them all in one job, in a pool worker as
+ * stores do. A small merge comes first, so that what is measured is the job and not the loading of its code.
+ */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../src/base/clock.ts';
 import { NodeFileSystem } from '../../src/base/node-file-system.ts';
-import { systemRandom } from '../../src/base/random.ts';
 import { runPlan } from '../../src/compaction/job-run.ts';
 import { planOf } from '../../src/compaction/plan-groups.ts';
-import { runRewriteJob } from '../../src/compaction/rewrite.ts';
+import type { RewriteCounters } from '../../src/compaction/rewrite-job.ts';
 import { compactionSettings } from '../../src/compaction/settings.ts';
 import type { Coordinator } from '../../src/coordinator/coordinator.ts';
 import { openEmbeddedCoordinator } from '../../src/coordinator/embedded-coordinator.ts';
@@ -17,8 +19,10 @@ import { S3ObjectStore } from '../../src/object/s3/s3-object-store.ts';
 import { type Compression, STREAM_CONFIG_DEFAULT, type StreamConfig } from '../../src/record/stream-config.ts';
 import { CHUNK_TYPE } from '../../src/segment/chunk-format.ts';
 import { SegmentWriter } from '../../src/segment/writer.ts';
+import { WorkerPool } from '../../src/store/pool.ts';
 import { answer, jobOf } from '../processes.ts';
 import { scanRequests } from '../sim/requests.ts';
+import { copySeconds } from './copy-floor.ts';
 import { frameOf, RECORD_BYTES } from './frames.ts';
 
 export interface MergeJob {
@@ -27,6 +31,7 @@ export interface MergeJob {
   /** User bytes of all inputs. */
   readonly bytes: number;
   readonly compression: Compression;
+  readonly streams: number;
   /** Smaller chunks are joined and compressed anew, larger ones are passed through. */
   readonly chunkRecords: number;
   /** Classes of streams, each of which has an output open throughout. From 1 to 4. */
@@ -37,6 +42,8 @@ export interface MergeJob {
 
 export interface MergeAnswer {
   readonly seconds: number;
+  /** What the same disk takes to copy the inputs; `undefined` in a bucket. */
+  readonly floorSeconds: number | undefined;
   readonly readBytes: number;
   readonly userBytes: number;
   readonly peakBufferedBytes: number;
@@ -50,7 +57,8 @@ export interface MergeAnswer {
 }
 
 const INPUTS = 32;
-const STREAMS = 64;
+/** Objects of the small merge, of a stream of its own. */
+const FIRST_INPUTS = 2;
 const STORE_ID = new Uint8Array(16).fill(7);
 const DAY = 86_400_000;
 const SAMPLE_INTERVAL = 5;
@@ -73,26 +81,30 @@ const coordinator = await openEmbeddedCoordinator({
   storeId: STORE_ID,
 });
 if (job.action === 'fill') await fill();
-else await merge();
+else await measure();
 
 async function fill(): Promise<void> {
-  for (let stream = 0; stream < STREAMS; stream += 1) {
+  for (let stream = 0; stream <= job.streams; stream += 1) {
     const config = { ...STREAM_CONFIG_DEFAULT, ...CLASSES[stream % job.classes], compression: job.compression };
     await coordinator.createStream(`stream-${stream}`, config);
   }
-  const chunks = Math.max(1, Math.round(job.bytes / INPUTS / STREAMS / RECORD_BYTES / job.chunkRecords));
-  const { keys } = await coordinator.reserveObjects(INPUTS);
-  for (const [index, key] of keys.entries()) await fillObject(key, index, chunks);
+  const chunks = Math.max(1, Math.round(job.bytes / INPUTS / job.streams / RECORD_BYTES / job.chunkRecords));
+  const { keys } = await coordinator.reserveObjects(FIRST_INPUTS + INPUTS);
+  for (const [index, key] of keys.entries()) {
+    if (index < FIRST_INPUTS) await fillObject(key, job.streams + 1, job.streams + 1, index, 1);
+    else await fillObject(key, 1, job.streams, index - FIRST_INPUTS, chunks);
+  }
   await coordinator.close();
   await objects.close();
   await answer({});
 }
 
-async function fillObject(key: string, index: number, chunks: number): Promise<void> {
+/** Appends of streams `from` to `to`; objects of the same streams go on where the one of the last `index` ended. */
+async function fillObject(key: string, from: number, to: number, index: number, chunks: number): Promise<void> {
   const { chunkRecords, compression } = job;
   const facts = { storeId: STORE_ID, objectKey: key, createdAt: Date.now() };
   const writer = new SegmentWriter(await objects.create(key), facts);
-  for (let streamId = 1; streamId <= STREAMS; streamId += 1) {
+  for (let streamId = from; streamId <= to; streamId += 1) {
     const begin = index * chunks * chunkRecords;
     writer.beginRun(streamId, begin);
     for (let chunk = 0; chunk < chunks; chunk += 1) {
@@ -117,23 +129,38 @@ async function fillObject(key: string, index: number, chunks: number): Promise<v
   await coordinator.commitObject({ key, bytes, checksum: checksum.toString(16).padStart(16, '0'), runs });
 }
 
-async function merge(): Promise<void> {
+async function measure(): Promise<void> {
+  const pool = new WorkerPool(1, 1);
+  const inputs = (await coordinator.listObjects({ state: 'committed' })).map(({ key }) => key);
+  await merge(pool, inputs.slice(0, FIRST_INPUTS));
   const requestsBefore = await requestsOf(coordinator);
-  const inputs = await coordinator.listObjects({ state: 'committed' });
-  const plan = planOf('merge', 'measured', []);
   (globalThis as { gc?: () => void }).gc?.();
   const memory = process.memoryUsage.rss();
   let peak = memory;
   const timer = setInterval(() => (peak = Math.max(peak, process.memoryUsage.rss())), SAMPLE_INTERVAL);
   const begun = performance.now();
+  const counters = await merge(pool, inputs.slice(FIRST_INPUTS));
+  const seconds = (performance.now() - begun) / 1_000;
+  clearInterval(timer);
+  await pool.close();
+  const requestsAfter = await requestsOf(coordinator);
+  await coordinator.close();
+  await objects.close();
+  const paths = inputs.slice(FIRST_INPUTS).map((key) => join(root, key));
+  const floorSeconds = job.bucket === undefined ? await copySeconds(paths, job.dir) : undefined;
+  const { readBytes, peakBufferedBytes, chunksPassed, chunksWritten, recordsRead } = counters;
+  const found = { seconds, floorSeconds, readBytes, peakBufferedBytes, chunksPassed, chunksWritten };
+  const userBytes = recordsRead * RECORD_BYTES;
+  const requests = { requestsBefore, requestsAfter };
+  await answer({ ...found, ...requests, userBytes, peakMemoryBytes: peak - memory } satisfies MergeAnswer);
+}
+
+async function merge(runner: WorkerPool, inputKeys: readonly string[]): Promise<RewriteCounters> {
   const report = await runPlan(
-    { ...plan, inputKeys: inputs.map(({ key }) => key) },
+    { ...planOf('merge', 'measured', []), inputKeys },
     {
       coordinator,
-      runner: {
-        rewrite: (rewrite) =>
-          runRewriteJob(rewrite, objects, { clock: systemClock, random: systemRandom, sleep: pause }),
-      },
+      runner,
       objects:
         job.bucket === undefined ? describeDirectoryStore({ root }) : { module: S3_MODULE, options: { ...job.bucket } },
       storeId: STORE_ID,
@@ -144,16 +171,8 @@ async function merge(): Promise<void> {
       signal: new AbortController().signal,
     },
   );
-  const seconds = (performance.now() - begun) / 1_000;
-  clearInterval(timer);
   if (report === undefined) throw new Error('the inputs of the merge could not be claimed');
-  const { readBytes, peakBufferedBytes, chunksPassed, chunksWritten, recordsRead } = report.result.counters;
-  const requestsAfter = await requestsOf(coordinator);
-  await coordinator.close();
-  await objects.close();
-  const found = { seconds, readBytes, peakBufferedBytes, chunksPassed, chunksWritten, requestsBefore, requestsAfter };
-  const userBytes = recordsRead === 0 ? job.bytes : recordsRead * RECORD_BYTES;
-  await answer({ ...found, userBytes, peakMemoryBytes: peak - memory } satisfies MergeAnswer);
+  return report.result.counters;
 }
 
 async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
