@@ -4,7 +4,7 @@
  */
 import type { Random } from '../../src/base/random.ts';
 import type { CommitRun } from '../../src/coordinator/coordinator.ts';
-import { GIB, MIB } from '../../src/limits/limits.ts';
+import { CHUNK_RAW_BYTES_TARGET, GIB, MIB } from '../../src/limits/limits.ts';
 import { type StreamConfig, STREAM_CONFIG_DEFAULT } from '../../src/record/stream-config.ts';
 import { SEGMENT_HEADER_BYTES } from '../../src/segment/format.ts';
 import { cleanBytesOf } from '../../src/compaction/view.ts';
@@ -34,8 +34,8 @@ export const WORKLOAD_DEFAULT: WorkloadOptions = {
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** A chunk as writers and merges make it, when a record of 256 KiB shrinks to half. */
-const CHUNK_STORED_BYTES = 128 * 1_024;
+/** A chunk as writers and merges make it, when records shrink to half. */
+const CHUNK_STORED_BYTES: number = CHUNK_RAW_BYTES_TARGET / 2;
 
 /** A part of the fleet's bytes. */
 export interface MixPart {
