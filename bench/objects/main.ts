@@ -14,8 +14,8 @@ import type { Row } from './row.ts';
 
 const HELP = `usage: npm run bench:objects -- [options]
 
-Merges objects in a directory and on S3, drives the embedded coordinator, and lets writers commit to a PostgreSQL that is started
-for it, each in a process of its own, and says which targets are met.
+Merges objects in a directory and on S3, drives the embedded coordinator, and lets writers commit to a PostgreSQL that
+is started for it, each in a process of its own, and says which targets are met.
 
   --size <size>  user bytes that are merged (default 1GB, quick 32MB)
   --runs <n>     runs in the coordinator (default 1,000,000, quick 20,000)
