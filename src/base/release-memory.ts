@@ -9,8 +9,8 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 let nowhere: MessagePort | undefined;
 
 /**
- * Frees the memory behind `bytes`, all of it: views of it have no length any more. What the first turn of the event loop
- * releases goes at its end. Memory that Node shares between small buffers, and what cannot be detached, stay as they are.
+ * Frees the memory behind `bytes`, all of it: views of it have no length any more. What the first turn of the event
+ * loop releases goes at its end. Memory that Node shares between small buffers, and what cannot be detached, stays.
  */
 export function releaseMemory({ buffer }: Uint8Array): void {
   if (!(buffer instanceof ArrayBuffer)) return;
