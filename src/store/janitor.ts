@@ -10,6 +10,10 @@ import type { Trimming } from './trimming.ts';
 const INTERVAL = 10_000;
 /** Objects deleted in one round. */
 const DELETE_AT_ONCE = 1_000;
+/** How long closing waits for a round. */
+const CLOSING_TIME = 2_000;
+/** Then in smaller steps, so that what is deleted is confirmed before the time is over. */
+const DELETE_AT_CLOSE = 100;
 /** How often it looks for objects in the making that nobody makes any more: it lists all of them. */
 const SWEEP_INTERVAL = 3_600_000;
 /** The reservation behind an object in the making ends before; what comes on top is for clocks that differ. */
@@ -30,6 +34,7 @@ export class Janitor {
   readonly #objects: ObjectStore;
   readonly #trimming: Trimming;
   readonly #time: SteadyTime;
+  #timers: Timers | undefined;
   #stopTimer: (() => void) | undefined;
   #running: Promise<void> | undefined;
   readonly counters: JanitorCounters = { deleted: 0, unconfirmed: 0, failures: 0, lastSuccessAt: undefined };
@@ -48,6 +53,7 @@ export class Janitor {
   }
 
   start(timers: Timers): void {
+    this.#timers = timers;
     this.#stopTimer = timers.every(INTERVAL, () => {
       // A round that fails is tried again at the next tick: nothing depends on when garbage goes.
       this.#running ??= this.round()
@@ -58,9 +64,26 @@ export class Janitor {
     });
   }
 
-  async stop(): Promise<void> {
+  /**
+   * Ends the rounds. A process that was too short for one makes it now, unless it is to do without: where all are
+   * short, as those of a timetable, nothing would ever be deleted. Takes two seconds at most: what is under way then is
+   * for the next process.
+   */
+  async stop(withLast = true): Promise<void> {
     this.#stopTimer?.();
-    await this.#running;
+    const timers = this.#timers;
+    if (timers === undefined) return;
+    const isDue = withLast && this.counters.lastSuccessAt === undefined;
+    const over = new AbortController();
+    const release = timers.hold();
+    const rounds = async (): Promise<void> => {
+      await this.#running;
+      if (isDue) await this.#lastRound(over.signal);
+    };
+    await Promise.race([rounds(), timers.sleep(CLOSING_TIME, over.signal)]).finally(() => {
+      over.abort();
+      release();
+    });
   }
 
   /** Deletes no object until the returned function is called. Resolves when no deletion is under way. */
@@ -72,12 +95,23 @@ export class Janitor {
     };
   }
 
+  async #lastRound(over: AbortSignal): Promise<void> {
+    try {
+      for (let before = -1; before !== this.counters.deleted && !over.aborted;) {
+        before = this.counters.deleted;
+        await this.round(DELETE_AT_CLOSE);
+      }
+    } catch {
+      // It is counted, and the next process makes another.
+    }
+  }
+
   /** One round, whatever the timer says. */
-  async round(): Promise<void> {
+  async round(deleteAtOnce: number = DELETE_AT_ONCE): Promise<void> {
     try {
       await this.#trimming.enforce();
       await this.#coordinator.expire();
-      await this.#deletions.take(() => this.#delete());
+      await this.#deletions.take(() => this.#delete(deleteAtOnce));
       await this.#sweep();
       this.counters.lastSuccessAt = (await this.#coordinator.stats()).now;
     } catch (error) {
@@ -86,9 +120,9 @@ export class Janitor {
     }
   }
 
-  async #delete(): Promise<void> {
+  async #delete(atOnce: number): Promise<void> {
     if (this.#holders > 0) return;
-    const keys = await this.#coordinator.objectsToDelete(DELETE_AT_ONCE);
+    const keys = await this.#coordinator.objectsToDelete(atOnce);
     if (keys.length === 0) return;
     const gone = await this.#objects.delete(keys);
     this.counters.deleted += gone.length;

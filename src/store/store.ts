@@ -286,10 +286,12 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
     this.#refreshing?.stop();
     this.#gauge.stop();
     progress.notify();
+    // A disk that has failed is left alone.
+    const isSound = writer?.lane.failure === undefined;
     const closing = closeAll([
       // First: the others may be waiting for the flush.
       async () => writer?.close(),
-      async () => this.#janitor?.stop(),
+      async () => this.#janitor?.stop(isSound),
       async () => this.#parts.compaction?.stop(),
       // The last commits may have let retention go to work.
       async () => this.#trimming?.exclusively(() => Promise.resolve()),

@@ -1,17 +1,21 @@
-/** Rounds of the janitor that overlap: its timer's, and those that `compact()` asks for. */
+/** Rounds of the janitor that overlap, its timer's and those that `compact()` asks for, and the one of short processes. */
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { suite, test } from 'node:test';
+import { existsSync } from 'node:fs';
 import { SteadyTime } from '../../src/base/clock.ts';
 import type { ObjectStore } from '../../src/object/object-store.ts';
 import { Janitor } from '../../src/store/janitor.ts';
 import { Trimming } from '../../src/store/trimming.ts';
+import { SimulatedTime } from '../../src/testing/simulated-time.ts';
 import { HOUR, plain, World } from '../compaction/world.ts';
+import { StoreFolder } from '../support/test-store.ts';
 
 const OBJECTS = 3;
 
 interface House {
   readonly janitor: Janitor;
+  readonly world: World;
   /** Deletions that have reached the object store, and wait there. */
   readonly deletions: (() => void)[];
 }
@@ -34,7 +38,7 @@ async function house(): Promise<House> {
   const { coordinator, clock } = world;
   const nothing = (): Promise<void> => Promise.resolve();
   const trimming = new Trimming({ coordinator, clock, hasTruncations: () => false, flush: nothing, trimmed: nothing });
-  return { janitor: new Janitor(coordinator, objects, trimming, new SteadyTime(clock)), deletions };
+  return { janitor: new Janitor(coordinator, objects, trimming, new SteadyTime(clock)), world, deletions };
 }
 
 /** Lets deletions go, one after the other, until `work` has ended. */
@@ -73,5 +77,54 @@ suite('rounds of the janitor at once', () => {
     assert.ok(!held || deletions.length === 0, 'a deletion is under way');
     await deleteUntil(rounds, made);
     (await hold)();
+  });
+});
+
+suite('a process that ends before the first round', () => {
+  test('deletes what nobody needs any more as it closes', async (t) => {
+    const folder = new StoreFolder(t);
+    const options = { compaction: { deleteGrace: 0 } };
+    const store = await folder.open(options);
+    for (const name of ['replaced', 'kept']) {
+      await (await store.stream(name)).append('a record');
+      await store.flush();
+    }
+    const [replaced, kept] = await store.objects();
+    await store.deleteStream('replaced');
+    await store.close();
+    const exists = (key = ''): boolean => existsSync(folder.path('objects', key));
+    assert.deepEqual([exists(replaced?.key), exists(kept?.key)], [false, true]);
+    const again = await folder.open(options);
+    assert.deepEqual((await again.objects({ state: 'deleting' })).length, 0, 'and it is confirmed');
+  });
+
+  test('makes no round where one was made, or the disk has failed', async () => {
+    const made = await house();
+    const { janitor, world } = made;
+    janitor.start(new SimulatedTime().process());
+    await janitor.stop(false);
+    assert.equal(janitor.counters.deleted, 0);
+    await deleteUntil(janitor.round(), made);
+    const { clock, coordinator } = world;
+    const streamId = await world.stream('another');
+    await world.append({ streamId, records: plain(2) });
+    await coordinator.deleteStream(streamId);
+    clock.advance(HOUR);
+    await janitor.stop();
+    assert.equal(janitor.counters.deleted, OBJECTS);
+  });
+
+  test('waits two seconds at most for an object store that does not answer', async () => {
+    const { janitor, deletions } = await house();
+    const time = new SimulatedTime();
+    janitor.start(time.process());
+    let stopped = false;
+    const stopping = janitor.stop().then(() => (stopped = true));
+    while (deletions.length === 0) await nextTurn();
+    for (let turn = 0; turn < 50; turn += 1) await nextTurn();
+    assert.ok(!stopped);
+    time.advance(2_000);
+    await stopping;
+    assert.equal(janitor.counters.deleted, 0);
   });
 });

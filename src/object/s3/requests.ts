@@ -41,6 +41,7 @@ export class S3Requests {
   readonly environment: RetryEnvironment;
   readonly requestTimeout: number;
   readonly #options: S3RequestsOptions;
+  #isClosed = false;
 
   constructor(options: S3RequestsOptions) {
     this.#options = options;
@@ -70,6 +71,8 @@ export class S3Requests {
   /** Sends once. */
   async once<T>(request: S3Request<T>, attempt = 0): Promise<T> {
     throwIfAborted(request.signal);
+    // What was under way when the store was closed is not tried again.
+    if (this.#isClosed) throw new MillraceError('ERR_MILLRACE_CLOSED', 'the object store was closed');
     this.counters.sent(request.operation);
     try {
       return await this.#withTimeout(request, attempt);
@@ -87,6 +90,7 @@ export class S3Requests {
   }
 
   close(): void {
+    this.#isClosed = true;
     this.#options.client.destroy();
   }
 

@@ -58,7 +58,8 @@ export function s3Error(error: unknown, request: FailedRequest): MillraceError {
     ...(status === undefined ? {} : { status }),
     ...(typeof requestId === 'string' ? { requestId } : {}),
   };
-  const answer = status === undefined ? name : `${name}, HTTP ${status}`;
+  // The answer to HEAD has no body that would say more than its status.
+  const answer = status === undefined ? name : `${name === 'Unknown' ? '' : `${name}, `}HTTP ${status}`;
   const what = key === undefined ? operation : `${operation} of ${key}`;
   const message = `${what} at ${place} failed: ${answer}${remedy(code, name)}`;
   return new MillraceError(code, message, { details, cause: redactedCause(remote, name, request.secrets) });

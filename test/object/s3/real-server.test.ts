@@ -5,6 +5,7 @@ import { installCeph, startCeph, type S3Server } from '../../support/ceph-server
 import { s3BackupSuite } from './backup.suite.ts';
 import { s3DamageSuite } from './damage.suite.ts';
 import { s3FaultSuite } from './faults.suite.ts';
+import { s3PermissionSuite } from './permissions.suite.ts';
 import { s3RefusalSuite } from './refusals.suite.ts';
 import { BUCKET, freshStore } from './s3-fixture.ts';
 import { s3WritingSuite } from './writing.suite.ts';
@@ -37,5 +38,6 @@ if (obstacle !== undefined) {
     s3RefusalSuite(server);
     s3BackupSuite(server);
     s3DamageSuite(server);
+    s3PermissionSuite(server);
   });
 }
