@@ -9,7 +9,7 @@ import { xxh64 } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { MIB } from '../limits/limits.ts';
 import { BLOCK_HEADER_BYTES, BLOCK_VERSION, blockBytes } from '../ring/block-format.ts';
-import { type RingGeometry, slotBase, slotIndexOf } from '../ring/geometry.ts';
+import { FIRST_BLOCK_POSITION, type RingGeometry, slotBase, slotIndexOf } from '../ring/geometry.ts';
 import type { LaneStart, SealedSlot } from '../ring/producer.ts';
 import { FRAME_KIND } from '../record/frame-format.ts';
 import { type FrameHeader, walkFrames } from '../record/frame-reader.ts';
@@ -334,7 +334,9 @@ function damageError(input: RecoveryInput, damage: Damage, roundIsFull: boolean)
   });
 
   function problem(): string {
-    if (label !== 'B2') {
+    // All that was due of the log's first filling is gone: lost, or flushed, which an older manifest does not know.
+    const beginsLater = position === FIRST_BLOCK_POSITION && blockSequence === input.flushed.blockSequence + 1;
+    if (label !== 'B2' && !(label === 'B5' && beginsLater)) {
       return `block ${blockSequence} at ${position} was acknowledged and is damaged (${label}): ${SALVAGE_ADVICE}`;
     }
     const begins = `the log begins with block ${resumesWith}, and by the manifest ${blockSequence} was due (${label})`;
