@@ -1,4 +1,4 @@
-/** Rounds of the janitor that overlap, its timer's and those that `compact()` asks for, and the one of short processes. */
+/** Rounds of the janitor: its timer's, those that `compact()` asks for, and the one of a short process. */
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { suite, test } from 'node:test';
