@@ -119,7 +119,7 @@ export class RunRewriter {
   async #passOn({ writer, chunker }: OpenOutput, chunk: StoredChunk, base: number): Promise<void> {
     chunker.cover(chunk.header.firstOffset);
     if (chunker.pending) this.#counters.chunksWritten += await chunker.write();
-    await writer.addStoredChunk(chunk.bytes, base);
+    await writer.addStoredChunk(chunk, base);
     chunker.skip(chunk.header.firstOffset + chunk.header.offsetSpan);
     this.#counters.chunksPassed += 1;
   }

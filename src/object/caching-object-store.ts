@@ -118,10 +118,6 @@ export class CachingObjectStore implements ObjectStore {
     return this.#cut(blocks, position, length);
   }
 
-  vouchesFor(key: string): boolean {
-    return this.#inner.vouchesFor?.(key) === true;
-  }
-
   async size(key: string): Promise<number | undefined> {
     return (this.#cache.object(key) ?? (await this.#look(key)))?.bytes;
   }

@@ -107,10 +107,6 @@ export class MeteredObjectStore implements ObjectStore {
     );
   }
 
-  vouchesFor(key: string): boolean {
-    return this.#inner.vouchesFor?.(key) === true;
-  }
-
   size(key: string): Promise<number | undefined> {
     return metered(this.counters.size, () => this.#inner.size(key));
   }

@@ -33,15 +33,6 @@ export function objectEndsEarly(key: string, position: number, length: number, b
   );
 }
 
-/** Another object lies under the key. */
-export function objectElsewhere(key: string, written: string): MillraceError {
-  return new MillraceError(
-    'ERR_MILLRACE_SEGMENT_CORRUPT',
-    `object ${key} was written as ${written}: it lies under another's key, restore the right one from a backup`,
-    { details: { key, written } },
-  );
-}
-
 /** The coded form of whatever stopped a read. */
 export function readFailed(key: string, place: string, cause: unknown): Error {
   if (isMillraceError(cause) || cause instanceof AssertionError) return cause;

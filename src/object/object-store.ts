@@ -70,11 +70,6 @@ export interface ObjectStore {
   read(key: string, position: number, length: number, signal?: AbortSignal, into?: Uint8Array): Promise<Uint8Array>;
   /** Absent where a request costs nothing. */
   readonly stream?: StreamRead | undefined;
-  /**
-   * Whether the answer that last brought bytes of the object said that it was written under this key. Absent where
-   * answers do not say.
-   */
-  vouchesFor?(key: string): boolean;
   /** Size in bytes; `undefined` when there is no such object. */
   size(key: string): Promise<number | undefined>;
   /**

@@ -3,7 +3,7 @@
  * itself, so that runs can be read without the segment's footer. See `docs/formats/segment.md`.
  *
  * ```
- *   0 checksum u64        xxh64 of bytes [8, end of the chunk), padding included
+ *   0 checksum u64        xxh64 of bytes [8, end of the chunk), padding included, XOR the hash of the object key
  *   8 magic u32           "MRCK"
  *  12 version u16
  *  14 type u8, codec u8

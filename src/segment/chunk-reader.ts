@@ -16,10 +16,13 @@ import {
   readChunkHeader,
 } from './chunk-format.ts';
 import { segmentCorrupt, segmentTooNew } from './errors.ts';
+import { objectKeyHash } from './format.ts';
 
 /** Where a chunk lies, and what its run adds to it. */
 export interface ChunkPlace {
   readonly objectKey: string;
+  /** Hash of the object key, which the checksum has in it. Default that of `objectKey`. */
+  readonly keyHash?: bigint;
   /** Of the chunk in the segment. */
   readonly position: number;
   /** First offset that the coordinator assigned to a relative run. Default 0. */
@@ -32,9 +35,10 @@ export interface StoredChunk {
   readonly position: number;
   /** As stored, except that the base of its run was added to the first offset and frame base of a relative chunk. */
   readonly header: ChunkHeader;
-  /** The whole chunk, header and padding included: what `SegmentWriter.addStoredChunk` takes. */
+  /** The whole chunk, header and padding included. */
   readonly bytes: Uint8Array;
-  readonly checksum: bigint;
+  /** Of the content alone, without the hash of the object key: a merge that moves the chunk adds another. */
+  readonly contentChecksum: bigint;
 }
 
 /** A chunk with its body uncompressed. Add `header.frameBase` to every offset in the frames of `body`. */
@@ -70,13 +74,15 @@ export function checkedChunkHeader(bytes: Uint8Array, at: number, room: number, 
 
 /** Checks `bytes`, a whole chunk with a checked header, against its checksum. */
 export function verifiedChunk(bytes: Uint8Array, header: ChunkHeader, place: ChunkPlace): StoredChunk {
+  const { objectKey, position, keyHash = objectKeyHash(objectKey) } = place;
   const checksum = viewOf(bytes).getBigUint64(CHUNK_FIELD.checksum, true);
-  const found = xxh64(bytes.subarray(CHUNK_CHECKED_FROM));
+  const contentChecksum = xxh64(bytes.subarray(CHUNK_CHECKED_FROM));
+  const found = contentChecksum ^ keyHash;
   if (checksum !== found) {
     const sums = `expected checksum ${checksum.toString(16)}, found ${found.toString(16)}`;
-    throw segmentCorrupt(place.objectKey, place.position, `${sums} over the ${bytes.length} bytes of the chunk`);
+    throw segmentCorrupt(objectKey, position, `${sums} over the ${bytes.length} bytes of the chunk`);
   }
-  return { objectKey: place.objectKey, position: place.position, header: resolved(header, place), bytes, checksum };
+  return { objectKey, position, header: resolved(header, place), bytes, contentChecksum };
 }
 
 /** Reads and verifies the chunk at `at` in `bytes`; what follows it there does not matter. */

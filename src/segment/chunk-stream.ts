@@ -9,6 +9,7 @@ import { CODEC } from '../codec/compression.ts';
 import { CHUNK_ALIGNMENT, CHUNK_HEADER_BYTES, chunkBytes, type ChunkHeader } from './chunk-format.ts';
 import { checkedChunkHeader, type StoredChunk, verifiedChunk } from './chunk-reader.ts';
 import { segmentCorrupt } from './errors.ts';
+import { objectKeyHash } from './format.ts';
 import { readRange, type SegmentSource } from './source.ts';
 
 /** Bytes of one read. While its chunks are consumed, the next one is under way. */
@@ -22,6 +23,8 @@ const NOTHING = new Uint8Array(0);
 /** Which chunks to stream. */
 export interface ChunkRange {
   readonly objectKey: string;
+  /** Hash of the object key, which the checksums have in them. Default that of `objectKey`. */
+  readonly keyHash?: bigint;
   /** Of the first chunk. */
   readonly position: number;
   /** Bytes of all chunks. */
@@ -84,6 +87,7 @@ class ChunkCursor {
   readonly #range: ChunkRange;
   readonly #reads: ReadAhead;
   readonly #end: number;
+  readonly #keyHash: bigint;
   #position: number;
   #current: Uint8Array = NOTHING;
   #at = 0;
@@ -99,6 +103,7 @@ class ChunkCursor {
     this.#spare = range.joined ?? (range.memory === undefined ? undefined : new SpareMemory(1));
     this.#position = range.position;
     this.#end = range.position + range.length;
+    this.#keyHash = range.keyHash ?? objectKeyHash(range.objectKey);
   }
 
   /** Whether no chunk is left. */
@@ -113,7 +118,7 @@ class ChunkCursor {
       return undefined;
     }
     const { objectKey, base = 0 } = this.#range;
-    const place = { objectKey, position: this.#position, base };
+    const place = { objectKey, keyHash: this.#keyHash, position: this.#position, base };
     const room = this.#end - this.#position;
     if (this.#at === this.#current.length) await this.#advance();
     if (this.#current.length - this.#at >= Math.min(CHUNK_HEADER_BYTES, room)) {

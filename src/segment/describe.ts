@@ -1,5 +1,6 @@
 /** Segments as plain objects for tools that print them: numbers and strings only. Pure: the caller reads. */
-import { CHUNK_FLAG, CHUNK_TYPE, trackingBytesOf } from './chunk-format.ts';
+import { viewOf } from '../base/bytes.ts';
+import { CHUNK_FIELD, CHUNK_FLAG, CHUNK_TYPE, trackingBytesOf } from './chunk-format.ts';
 import type { StoredChunk } from './chunk-reader.ts';
 import type { SegmentFooter } from './footer.ts';
 import { type FooterRun, SEGMENT_VERSION } from './format.ts';
@@ -63,11 +64,11 @@ export function describeSegment(objectKey: string, footer: SegmentFooter): Segme
 
 /** What a chunk's header says. */
 export function describeChunk(chunk: StoredChunk): ChunkDescription {
-  const { header } = chunk;
+  const { header, bytes } = chunk;
   const [type = 'unknown'] = Object.entries(CHUNK_TYPE).find(([, id]) => id === header.type) ?? [];
   return {
     position: chunk.position,
-    bytes: chunk.bytes.length,
+    bytes: bytes.length,
     type,
     codec: CODEC_NAMES[header.codec] ?? 'unknown',
     relative: (header.flags & CHUNK_FLAG.relative) !== 0,
@@ -84,7 +85,7 @@ export function describeChunk(chunk: StoredChunk): ChunkDescription {
     storedBytes: header.storedBytes,
     trailerBytes: header.trailerBytes,
     trackingBytes: trackingBytesOf(header),
-    checksum: hexadecimal(chunk.checksum),
+    checksum: hexadecimal(viewOf(bytes).getBigUint64(CHUNK_FIELD.checksum, true)),
   };
 }
 

@@ -43,6 +43,8 @@ export class SegmentFooter {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly storeId: Uint8Array;
+  /** Of the object key. The checksums of chunks have it in them. */
+  readonly keyHash: bigint;
   /** Over the footer, and through the index over every chunk. */
   readonly checksum: bigint;
 
@@ -54,6 +56,7 @@ export class SegmentFooter {
     this.runsEnd = readUint64(this.#view, FOOTER_FIELD.runsEnd);
     this.createdAt = readInt64(this.#view, FOOTER_FIELD.createdAt);
     this.storeId = new Uint8Array(footer.subarray(FOOTER_FIELD.storeId, FOOTER_FIELD.storeId + STORE_ID_BYTES));
+    this.keyHash = this.#view.getBigUint64(FOOTER_FIELD.objectKeyHash, true);
     this.position = position;
     this.checksum = checksum;
     this.#chunksFrom = FOOTER_HEADER_BYTES + this.runs * RUN_BYTES;

@@ -72,7 +72,8 @@ export class SegmentReader {
     const { position, bytes } = this.footer.chunk(index);
     const into = memory?.buffer(bytes, Math.max(bytes, CHUNK_MEMORY_BYTES_MIN));
     const stored = await readRange(this.#source, this.objectKey, position, bytes, into);
-    const chunk = readStoredChunk(stored, 0, { objectKey: this.objectKey, position, base });
+    const { keyHash } = this.footer;
+    const chunk = readStoredChunk(stored, 0, { objectKey: this.objectKey, keyHash, position, base });
     this.#checkIndexed(chunk, index);
     return chunk;
   }
@@ -83,7 +84,8 @@ export class SegmentReader {
     const position = this.footer.chunkPosition(index);
     const length = run.byteOffset + run.byteLength - position;
     const { objectKey } = this;
-    const chunks = { ...range, objectKey, position, length, streamId: run.streamId };
+    const { keyHash } = this.footer;
+    const chunks = { ...range, objectKey, keyHash, position, length, streamId: run.streamId };
     for await (const chunk of streamChunks(this.#source, chunks)) {
       this.#checkIndexed(chunk, index);
       index += 1;
@@ -94,8 +96,9 @@ export class SegmentReader {
   /** A valid chunk from another time, left by a write that was lost, has another checksum or another length. */
   #checkIndexed(chunk: StoredChunk, index: number): void {
     const { position, bytes, checksum } = this.footer.chunk(index);
-    if (chunk.position === position && chunk.bytes.length === bytes && chunk.checksum === checksum) return;
-    const found = `${chunk.bytes.length} bytes with checksum ${chunk.checksum.toString(16)} at ${chunk.position}`;
+    const stored = chunk.contentChecksum ^ this.footer.keyHash;
+    if (chunk.position === position && chunk.bytes.length === bytes && stored === checksum) return;
+    const found = `${chunk.bytes.length} bytes with checksum ${stored.toString(16)} at ${chunk.position}`;
     const problem = `expected chunk ${index} of ${bytes} bytes with checksum ${checksum.toString(16)}, found ${found}`;
     throw segmentCorrupt(this.objectKey, position, problem);
   }

@@ -23,10 +23,12 @@ import {
   readChunkHeader,
   writeChunkHeader,
 } from './chunk-format.ts';
+import type { StoredChunk } from './chunk-reader.ts';
 import { FooterBuilder } from './footer-builder.ts';
 import {
   type DeadBytes,
   type FooterRun,
+  objectKeyHash,
   SEGMENT_VERSION,
   type SegmentFacts,
   STORE_ID_BYTES,
@@ -66,6 +68,9 @@ export interface ChunkInput extends ChunkFacts {
   readonly body: Uint8Array;
 }
 
+/** A chunk of another segment, as its reader has verified it. */
+export type StoredContent = Pick<StoredChunk, 'bytes' | 'contentChecksum'>;
+
 /** The segment as it was committed. */
 export interface WrittenSegment {
   readonly bytes: number;
@@ -87,6 +92,7 @@ export class SegmentWriter {
   readonly memory: ChunkMemory = takeChunkMemory();
   readonly #sink: SegmentSink;
   readonly #facts: SegmentFacts;
+  readonly #keyHash: bigint;
   readonly #output: PagedOutput;
   readonly #footer: FooterBuilder = new FooterBuilder();
   /** Reused for every chunk header. */
@@ -101,6 +107,7 @@ export class SegmentWriter {
     assert(facts.storeId.length === STORE_ID_BYTES, 'a store id has 16 bytes');
     this.#sink = sink;
     this.#facts = facts;
+    this.#keyHash = objectKeyHash(facts.objectKey);
     this.#output = new PagedOutput(sink);
     this.#output.put(encodeSegmentHeader(facts));
   }
@@ -170,22 +177,23 @@ export class SegmentWriter {
    * Adds a chunk as another segment holds it, verified by whoever read it. With `base`, the first offset of its run
    * there, a relative chunk becomes absolute; its body stays as it is.
    */
-  async addStoredChunk(chunk: Uint8Array, base?: number): Promise<void> {
+  async addStoredChunk({ bytes, contentChecksum }: StoredContent, base?: number): Promise<void> {
     const run = this.#take();
-    if (chunk.length > this.#output.room) await this.#output.settle();
-    const view = viewOf(chunk);
-    const stored = readChunkHeader(view, 0);
-    assert(chunk.length === chunkBytes(stored.storedBytes, stored.trailerBytes), 'a stored chunk is passed on whole');
-    if ((stored.flags & CHUNK_FLAG.relative) === 0 || base === undefined) {
-      checkChunk(run, stored);
-      await this.#append(run, stored, view.getBigUint64(CHUNK_FIELD.checksum, true), [chunk]);
-      return;
-    }
-    const firstOffset = stored.firstOffset + base;
-    const header = { ...stored, flags: 0, firstOffset, frameBase: stored.frameBase + base };
+    if (bytes.length > this.#output.room) await this.#output.settle();
+    const stored = readChunkHeader(viewOf(bytes), 0);
+    assert(bytes.length === chunkBytes(stored.storedBytes, stored.trailerBytes), 'a stored chunk is passed on whole');
+    const stays = (stored.flags & CHUNK_FLAG.relative) === 0 || base === undefined;
+    const { firstOffset, frameBase } = stored;
+    const header = stays
+      ? stored
+      : { ...stored, flags: 0, firstOffset: firstOffset + base, frameBase: frameBase + base };
     checkChunk(run, header);
-    const rest = chunk.subarray(CHUNK_HEADER_BYTES);
-    await this.#append(run, header, this.#seal(header, [rest]), [this.#header, rest]);
+    writeChunkHeader(this.#headerView, 0, header);
+    const rest = bytes.subarray(CHUNK_HEADER_BYTES);
+    const content = stays ? contentChecksum : xxh64Parts([this.#header.subarray(CHUNK_CHECKED_FROM), rest]);
+    const checksum = content ^ this.#keyHash;
+    this.#headerView.setBigUint64(CHUNK_FIELD.checksum, checksum, true);
+    await this.#append(run, header, checksum, [this.#header, rest]);
   }
 
   /** Ends the open run, which holds at least one chunk. `dead`: bytes of it that nothing will ever need. */
@@ -280,7 +288,7 @@ export class SegmentWriter {
     const trailerAt = body + header.storedBytes;
     if (trailer.length > 0) memory.bytes.set(trailer, trailerAt);
     memory.bytes.fill(0, trailerAt + trailer.length, end);
-    const checksum = memory.checksum(at + CHUNK_CHECKED_FROM, end);
+    const checksum = memory.checksum(at + CHUNK_CHECKED_FROM, end) ^ this.#keyHash;
     memory.view.setBigUint64(at + CHUNK_FIELD.checksum, checksum, true);
     memory.clear();
     this.#count(run, header, checksum);
@@ -297,14 +305,6 @@ export class SegmentWriter {
   /** Unless `abort` came in between. */
   #done(): void {
     if (this.#state === 'busy') this.#state = 'open';
-  }
-
-  /** Writes `header`, whose chunk goes on with `rest`, to `#header`, and its checksum, which it returns. */
-  #seal(header: ChunkHeader, rest: readonly Uint8Array[]): bigint {
-    writeChunkHeader(this.#headerView, 0, header);
-    const checksum = xxh64Parts([this.#header.subarray(CHUNK_CHECKED_FROM), ...rest]);
-    this.#headerView.setBigUint64(CHUNK_FIELD.checksum, checksum, true);
-    return checksum;
   }
 
   /** Copies without waiting when there is room for all `parts`. */

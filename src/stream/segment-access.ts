@@ -22,8 +22,6 @@ import { BatchCache } from './batch-cache.ts';
 const WHOLE_RUN_BYTES = 512 * 1024;
 /** Footers kept open. */
 const READERS_MAX = 64;
-/** Objects that are known to be this store's. */
-const OWN_MAX = 1_024;
 /** Memory of a larger chunk is left to the collector: one large record must not take it for good. */
 const CHUNK_BYTES_RECYCLED_MAX: number = MIB;
 
@@ -42,7 +40,6 @@ export class SegmentAccess {
   /** Of point reads. */
   readonly #chunkMemory = new SpareMemory();
   readonly #readers = new Map<string, Promise<SegmentReader>>();
-  readonly #own = new Set<string>();
   readonly #cache: BatchCache;
   /** Batches on their way: those who miss the same one wait together. */
   readonly #loading = new Map<string, Promise<RecordBatch>>();
@@ -64,15 +61,17 @@ export class SegmentAccess {
     const source = this.#sourceOf(run);
     const { objectKey, streamId, nextOffset, firstOffset: base } = run;
     const reuse = { memory: this.#readMemory, keepsUncompressed: memory === undefined };
-    let isOwn = this.#own.has(objectKey);
-    for await (const chunk of streamChunks(source, { objectKey, streamId, nextOffset, ...place, base, ...reuse })) {
-      // Not before: the answer that brought the chunk may have said whose it is.
-      if (!isOwn) await this.#refuseForeign(objectKey);
-      isOwn = true;
-      const { header } = chunk;
-      if (header.recordCount === 0 || header.firstOffset + header.offsetSpan <= from) continue;
-      if (header.firstOffset >= run.endOffset) return;
-      yield batchOf(chunk, from, run.endOffset, memory);
+    const chunks = streamChunks(source, { objectKey, streamId, nextOffset, ...place, base, ...reuse });
+    try {
+      for await (const chunk of chunks) {
+        const { header } = chunk;
+        if (header.recordCount === 0 || header.firstOffset + header.offsetSpan <= from) continue;
+        if (header.firstOffset >= run.endOffset) return;
+        yield batchOf(chunk, from, run.endOffset, memory);
+      }
+    } catch (error) {
+      if (isMillraceError(error, 'ERR_MILLRACE_SEGMENT_CORRUPT')) await this.#refuseForeign(objectKey);
+      throw error;
     }
   }
 
@@ -155,26 +154,14 @@ export class SegmentAccess {
     return reader.chunk(run.trackingSnapshot ? entry.firstChunk : last, run.firstOffset);
   }
 
-  /**
-   * Chunks do not say whose they are: those of another store, at the same offsets of the same stream, would pass. An
-   * object store may know, from the answers that bring them; elsewhere the segment's header is looked at, once. What is
-   * wrong with the header otherwise is no reason to lose the chunks.
-   */
+  /** Chunks of another object look damaged. Its header tells whether the whole object is another store's. */
   async #refuseForeign(objectKey: string): Promise<void> {
-    if (this.#objects.vouchesFor?.(objectKey) === true) return;
     try {
       const header = await this.#objects.read(objectKey, 0, SEGMENT_HEADER_BYTES);
       parseSegmentHeader(header, { objectKey, storeId: this.#storeId });
     } catch (error) {
       if (isMillraceError(error, 'ERR_MILLRACE_FOREIGN_FILE')) throw error;
-      return;
     }
-    this.#noteOwn(objectKey);
-  }
-
-  #noteOwn(objectKey: string): void {
-    if (this.#own.size === OWN_MAX) this.#own.clear();
-    this.#own.add(objectKey);
   }
 
   /** Where to start streaming: at the run's first chunk, or at the right one when skipping is worth a footer. */
@@ -227,9 +214,7 @@ export class SegmentAccess {
       size,
       read: (position, length, into) => this.#objects.read(objectKey, position, length, undefined, into),
     };
-    const reader = await SegmentReader.open(source, { objectKey, storeId: this.#storeId });
-    this.#noteOwn(objectKey);
-    return reader;
+    return SegmentReader.open(source, { objectKey, storeId: this.#storeId });
   }
 }
 

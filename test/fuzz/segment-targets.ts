@@ -16,6 +16,7 @@ import {
   FOOTER_HEADER_BYTES,
   INDEX_ENTRY_BYTES,
   INDEX_FIELD,
+  objectKeyHash,
   RUN_BYTES,
   RUN_FIELD,
   TAIL_BYTES,
@@ -31,7 +32,8 @@ import { type Field, fieldsAt } from './edits.ts';
 import { frameFields, readAll } from './record-targets.ts';
 import { decoded, decodedAsync, type Target } from './target.ts';
 
-const EXPECTED = { storeId: 'any', objectKey: 'a segment' } as const;
+const OBJECT_KEY = 'a segment';
+const EXPECTED = { storeId: 'any', objectKey: OBJECT_KEY } as const;
 
 function segments(): Uint8Array[] {
   return ['clean', 'compacted', 'diskless'].flatMap((store) =>
@@ -61,8 +63,8 @@ function* chunkPlaces(bytes: Uint8Array, from: number, to: number): Generator<{ 
   }
 }
 
-function repairChunkAt(bytes: Uint8Array, at: number, end: number): bigint {
-  const checksum = xxh64(bytes.subarray(at + CHUNK_CHECKED_FROM, end));
+function repairChunkAt(bytes: Uint8Array, at: number, end: number, keyHash: bigint): bigint {
+  const checksum = xxh64(bytes.subarray(at + CHUNK_CHECKED_FROM, end)) ^ keyHash;
   viewOf(bytes).setBigUint64(at + CHUNK_FIELD.checksum, checksum, true);
   return checksum;
 }
@@ -84,17 +86,21 @@ function useChunk(chunk: StoredChunk): void {
 
 function chunkTarget(all: readonly Uint8Array[]): Target {
   const samples = all.flatMap((bytes) =>
-    [...chunkPlaces(bytes, 64, footerPosition(bytes))].map(({ at, end }) => bytes.slice(at, end)),
+    [...chunkPlaces(bytes, 64, footerPosition(bytes))].map(({ at, end }) => {
+      const chunk = bytes.slice(at, end);
+      repairChunkAt(chunk, 0, chunk.length, objectKeyHash(OBJECT_KEY));
+      return chunk;
+    }),
   );
   return {
     name: 'chunks',
     samples,
     fieldsOf: (bytes) => chunkFields(bytes, 0, bytes.length),
     repair: (bytes) => {
-      if (bytes.length > CHUNK_CHECKED_FROM) repairChunkAt(bytes, 0, bytes.length);
+      if (bytes.length > CHUNK_CHECKED_FROM) repairChunkAt(bytes, 0, bytes.length, objectKeyHash(OBJECT_KEY));
     },
     run: (bytes) => {
-      const chunk = decoded(() => decodeChunk(bytes, 0, { objectKey: 'a segment', position: 64 }));
+      const chunk = decoded(() => decodeChunk(bytes, 0, { objectKey: OBJECT_KEY, position: 64 }));
       if (chunk === undefined) return;
       assert.equal(chunk.body.length, chunk.header.rawBytes);
       if (chunk.header.type === CHUNK_TYPE.records) readAll(new Uint8Array(chunk.body), chunk.header.frameBase);
@@ -128,9 +134,10 @@ function repairSegment(bytes: Uint8Array): void {
   const view = viewOf(bytes);
   viewOf(bytes).setBigUint64(0, xxh64(bytes.subarray(8, 64)), true);
   if (footer + FOOTER_HEADER_BYTES <= tail) {
+    const keyHash = view.getBigUint64(footer + FOOTER_FIELD.objectKeyHash, true);
     let entry = footer + FOOTER_HEADER_BYTES + view.getUint32(footer + FOOTER_FIELD.runs, true) * RUN_BYTES;
     for (const { at, end } of chunkPlaces(bytes, 64, footer)) {
-      const checksum = repairChunkAt(bytes, at, end);
+      const checksum = repairChunkAt(bytes, at, end, keyHash);
       if (entry + INDEX_ENTRY_BYTES > tail) break;
       view.setBigUint64(entry + INDEX_FIELD.checksum, checksum, true);
       entry += INDEX_ENTRY_BYTES;
@@ -156,7 +163,7 @@ function segmentTarget(samples: readonly Uint8Array[]): Target {
       const { footer } = reader;
       for (let index = 0; index < footer.runs; index += 1) {
         const { byteOffset: position, byteLength: length, streamId } = footer.run(index);
-        const range = { objectKey: 'a segment', position, length, streamId };
+        const range = { objectKey: OBJECT_KEY, keyHash: footer.keyHash, position, length, streamId };
         await decodedAsync(async () => {
           for await (const chunk of streamChunks(source, range)) useChunk(chunk);
         });

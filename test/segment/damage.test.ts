@@ -5,10 +5,12 @@ import { PAGE_BYTES, viewOf, writeUint64 } from '../../src/base/bytes.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { isMillraceError, type MillraceError } from '../../src/errors/millrace-error.ts';
 import { chunkBody } from '../../src/segment/chunk-reader.ts';
+import { streamChunks } from '../../src/segment/chunk-stream.ts';
 import { type ExpectedSegment, FOOTER_FIELD, HEADER_FIELD, TAIL_BYTES, TAIL_FIELD } from '../../src/segment/format.ts';
 import { parseSegmentHeader } from '../../src/segment/header.ts';
 import { SegmentReader } from '../../src/segment/reader.ts';
 import { verifySegment } from '../../src/segment/verify.ts';
+import type { SegmentWriter } from '../../src/segment/writer.ts';
 import {
   EXPECTED,
   FACTS,
@@ -39,6 +41,35 @@ async function openError(content: Uint8Array, expected: ExpectedSegment = EXPECT
 
 describe('damage to a segment', () => {
   before(loadChecksum);
+
+  it('shows in a scan when an intact chunk was written for another object', async () => {
+    const facts = { ...FACTS, objectKey: `${FACTS.objectKey}-of-another` };
+    const contents = await Promise.all(
+      [FACTS, facts].map(async (own) => {
+        const fill = async (writer: SegmentWriter): Promise<void> => {
+          writer.beginRun(1, 0, { relative: true });
+          await writer.addChunk(recordsChunk(1, 0, [text(own === FACTS ? 'mine' : 'hers')], { compression: 'none' }));
+          writer.endRun();
+        };
+        return (await writeSegment(fill, own)).content;
+      }),
+    );
+    const [mine, hers] = contents;
+    assert.ok(mine !== undefined && hers !== undefined);
+    const { footer } = await SegmentReader.open(new MemorySource(mine), EXPECTED);
+    const { byteOffset: position, byteLength: length, streamId, firstOffset, nextOffset } = footer.run(0);
+    const range = { position, length, streamId, firstOffset, nextOffset };
+    const values = async (content: Uint8Array, objectKey: string): Promise<number> => {
+      let chunks = 0;
+      for await (const chunk of streamChunks(new MemorySource(content), { ...range, objectKey })) {
+        chunks += chunk.header.recordCount;
+      }
+      return chunks;
+    };
+    assert.deepEqual([await values(mine, FACTS.objectKey), await values(hers, facts.objectKey)], [1, 1]);
+    mine.set(hers.subarray(position, position + length), position);
+    await assert.rejects(values(mine, FACTS.objectKey), { code: 'ERR_MILLRACE_SEGMENT_CORRUPT' });
+  });
 
   it('is noticed wherever a byte changes, padding included', async () => {
     const content = await smallSegment();

@@ -6,6 +6,7 @@ import { FRAME_FIELD, FRAME_HEADER_BYTES, FRAME_KIND, recordBytes } from '../../
 import { CHUNK_CHECKED_FROM, CHUNK_FIELD, CHUNK_TYPE } from '../../src/segment/chunk-format.ts';
 import {
   type ExpectedSegment,
+  objectKeyHash,
   type SegmentFacts,
   TAIL_BYTES,
   TAIL_CHECKED_TO,
@@ -188,7 +189,8 @@ export const EXPECTED: ExpectedSegment = { storeId: FACTS.storeId, objectKey: FA
 /** Makes the checksum of a chunk right again after a test changed it. */
 export function repairChunk(content: Uint8Array, position: number, bytes: number): void {
   const chunk = content.subarray(position, position + bytes);
-  viewOf(chunk).setBigUint64(CHUNK_FIELD.checksum, xxh64(chunk.subarray(CHUNK_CHECKED_FROM)), true);
+  const checksum = xxh64(chunk.subarray(CHUNK_CHECKED_FROM)) ^ objectKeyHash(FACTS.objectKey);
+  viewOf(chunk).setBigUint64(CHUNK_FIELD.checksum, checksum, true);
 }
 
 /** Makes the footer's checksum right again after a test changed it or the tail. */

@@ -167,13 +167,16 @@ describe('a chunk header that lies', () => {
     viewOf(chunk).setUint32(CHUNK_FIELD.recordCount, 1_000_000, true);
     viewOf(chunk).setUint32(CHUNK_FIELD.offsetSpan, 1_000_000, true);
     repairChunk(chunk, 0, chunk.length);
-    assert.throws(() => decodeChunk(chunk, 0, { objectKey: 'o', position: 0 }), /1000000 records in \d+ bytes/);
+    assert.throws(
+      () => decodeChunk(chunk, 0, { objectKey: FACTS.objectKey, position: 0 }),
+      /1000000 records in \d+ bytes/,
+    );
   });
 
   it('at every length it may be cut to', async () => {
     const chunk = await oneChunk();
     for (let length = 0; length < chunk.length; length += 1) {
-      const cut = (): unknown => decodeChunk(chunk.subarray(0, length), 0, { objectKey: 'o', position: 0 });
+      const cut = (): unknown => decodeChunk(chunk.subarray(0, length), 0, { objectKey: FACTS.objectKey, position: 0 });
       assert.throws(cut, { code: 'ERR_MILLRACE_SEGMENT_CORRUPT' });
     }
   });
@@ -192,7 +195,7 @@ describe('a byte range that lies', () => {
   async function drain(range: { position: number; length: number; streamId?: number }): Promise<number> {
     let chunks = 0;
     const content = await smallSegment();
-    for await (const chunk of streamChunks(new MemorySource(content), { objectKey: 'o', ...range })) {
+    for await (const chunk of streamChunks(new MemorySource(content), { objectKey: FACTS.objectKey, ...range })) {
       chunks += chunk.bytes.length > CHUNK_HEADER_BYTES ? 1 : 0;
     }
     return chunks;

@@ -43,7 +43,7 @@ export async function readRange(requests: S3Requests, range: Range, signal?: Abo
       const command = commandFor(requests, range);
       try {
         const response = await client.send(command, { abortSignal });
-        const bytes = await receive(requests, response, range, attempt, abortSignal);
+        const bytes = await receive(response, range, attempt, abortSignal);
         requests.counters.moved('GetObject', bytes.length);
         return bytes;
       } catch (error) {
@@ -142,7 +142,7 @@ async function openBody(
       const body = response.Body as unknown as BodyStream | undefined;
       if (body === undefined) throw badBody(range, 'the answer has no body');
       try {
-        checkHeaders(requests, response, range);
+        checkHeaders(response, range);
       } catch (error) {
         body.destroy();
         throw error;
@@ -164,7 +164,6 @@ async function checkEnd(requests: S3Requests, { key, position, length }: Range):
 }
 
 async function receive(
-  requests: S3Requests,
   response: GetObjectCommandOutput,
   range: Range,
   attempt: number,
@@ -176,7 +175,7 @@ async function receive(
   // The SDK lets go of the signal once the headers are there.
   signal.addEventListener('abort', stop, { once: true });
   try {
-    const total = checkHeaders(requests, response, range);
+    const total = checkHeaders(response, range);
     const bytes = await collect(body, range);
     const digest = response.Metadata?.[DIGEST_FIELD];
     if (digest !== undefined && total === range.length) checkDigest(bytes, digest, range, attempt);
@@ -191,9 +190,8 @@ async function receive(
 }
 
 /** Returns the size of the whole object, after a check that the answer is the range that was asked for. */
-function checkHeaders(requests: S3Requests, response: GetObjectCommandOutput, range: Range): number {
+function checkHeaders(response: GetObjectCommandOutput, range: Range): number {
   const { key, position, length } = range;
-  requests.named.check(key, response.Metadata);
   const { first, last, total } = describedRange(response, range);
   if (position + length > total) throw objectEndsEarly(key, position, length, total);
   if (first !== position || last !== position + length - 1) {

@@ -7,7 +7,6 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import { isMillraceError, MillraceError } from '../../errors/millrace-error.ts';
 import { RequestCounts } from '../request-tally.ts';
 import { retry, type RetryEnvironment, type RetryPolicy } from '../retry.ts';
-import { NamedObjects } from './named-objects.ts';
 import { s3Error } from './s3-errors.ts';
 
 /** One request. The command is built inside, anew for each attempt. */
@@ -34,7 +33,6 @@ export interface S3RequestsOptions {
 
 export class S3Requests {
   readonly counters: RequestCounts = new RequestCounts();
-  readonly named: NamedObjects = new NamedObjects();
   readonly bucket: string;
   readonly place: string;
   readonly policy: RetryPolicy;

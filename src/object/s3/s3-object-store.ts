@@ -91,10 +91,6 @@ export class S3ObjectStore implements ObjectStore {
     return (await headObject(this.#requests, key))?.bytes;
   }
 
-  vouchesFor(key: string): boolean {
-    return this.#requests.named.has(key);
-  }
-
   delete(keys: readonly string[]): Promise<string[]> {
     return deleteObjects(this.#requests, keys, this.#pace);
   }

@@ -15,7 +15,6 @@ import type { ObjectWriter } from '../object-store.ts';
 import { deleteObjects, DeletePace } from './deletion.ts';
 import { DIGEST_FIELD, headObject, WRITER_FIELD } from './metadata.ts';
 import { MultipartUpload } from './multipart-upload.ts';
-import { KEY_FIELD } from './named-objects.ts';
 import type { PartPlan } from './options.ts';
 import type { S3Requests } from './requests.ts';
 import { errorName } from './s3-errors.ts';
@@ -200,8 +199,7 @@ export class S3Writer implements ObjectWriter {
   }
 
   #metadata(): Record<string, string> {
-    const { nonce, key } = this.#options;
-    return { [WRITER_FIELD]: nonce, [KEY_FIELD]: key };
+    return { [WRITER_FIELD]: this.#options.nonce };
   }
 
   async #guard(action: () => Promise<void>): Promise<void> {

@@ -24,10 +24,18 @@ export const SEGMENT_BUGS: readonly PlantedBug[] = [
   {
     name: 'chunk not held against the index',
     file: 'src/segment/reader.ts',
-    source: `if (chunk.position === position && chunk.bytes.length === bytes && chunk.checksum === checksum) return;`,
+    source: `if (chunk.position === position && chunk.bytes.length === bytes && stored === checksum) return;`,
     replacement: `if (chunk.position === position) return;`,
     breaks: 'a valid chunk of another time or length is not taken for the one that the footer names',
     caughtBy: test('segment/damage', 'shows when a chunk is valid but of another time'),
+  },
+  {
+    name: 'chunk not bound to its object',
+    file: 'src/segment/format.ts',
+    source: `  return xxh64(Buffer.from(objectKey, 'utf8'));`,
+    replacement: `  return 0n;`,
+    breaks: 'a valid chunk of another object is not taken for one of this',
+    caughtBy: test('segment/damage', 'shows in a scan when an intact chunk was written for another object'),
   },
   {
     name: 'chunk index not held against its run',
