@@ -139,7 +139,7 @@ const DAMAGES: readonly Damage[] = [
   },
   {
     what: "another store's at the same offsets, copied by the server",
-    code: CORRUPT,
+    code: 'ERR_MILLRACE_FOREIGN_FILE',
     make: (victim, { newer }, other, others) => victim.copy(other, others.newer, newer),
   },
 ];
