@@ -2,11 +2,12 @@
  * A file as chunks that lie in memory which is used again and again: a buffer for each read would have to be collected,
  * and the first touch of new memory costs more than the read.
  */
-import { read, readSync } from 'node:fs';
+import { fstatSync, read, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { lineMemory, type LineMemory } from '../codec/line-memory.ts';
+import { MillraceError } from '../errors/millrace-error.ts';
 import { KIB, MIB } from '../limits/limits.ts';
 
 /** A call costs little beside so many bytes, and they stay in the processor's cache until they are in the ring. */
@@ -25,7 +26,10 @@ export interface FileInput {
   readonly chunks: AsyncGenerator<Buffer, void>;
 }
 
-/** Reads from where the descriptor stands. Ends early, without an error, once `signal` is aborted. */
+/**
+ * Reads from where the descriptor stands. Ends early, without an error, once `signal` is aborted.
+ * `ERR_MILLRACE_READ_FAILED`: the file was made shorter meanwhile, as by a rotation that copies and truncates.
+ */
 export function fileInput(descriptor: number, signal?: AbortSignal, clock: Clock = systemClock): FileInput {
   // The first area is for chunks that come from elsewhere.
   const memory = lineMemory(2, READ_BYTES);
@@ -42,19 +46,36 @@ async function* chunksOf(
   signal: AbortSignal | undefined,
   clock: Clock,
 ): AsyncGenerator<Buffer, void> {
+  const { size } = fstatSync(descriptor);
   let blocking = true;
   let turnBytes = 0;
+  let readBytes = 0;
   while (signal?.aborted !== true) {
     const begun = clock.monotonic();
     const bytes = blocking
       ? readSync(descriptor, area, 0, area.length, null)
       : (await readInPool(descriptor, area, 0, area.length, null)).bytesRead;
     blocking = clock.monotonic() - begun <= BLOCKING_MAX;
-    if (bytes === 0) return;
+    if (bytes === 0) {
+      refuseShortened(size, readBytes, fstatSync(descriptor).size);
+      return;
+    }
+    readBytes += bytes;
     yield area.subarray(0, bytes);
     turnBytes += bytes;
     if (turnBytes < TURN_BYTES) continue;
     turnBytes = 0;
     await nextTurn();
   }
+}
+
+/** What was read by then is whole, but for its last line: that must not pass for a record. */
+function refuseShortened(before: number, readBytes: number, now: number): void {
+  if (now >= before || readBytes >= before) return;
+  throw new MillraceError(
+    'ERR_MILLRACE_READ_FAILED',
+    `the input was made shorter while it was read, from ${before} bytes to ${now}, when ${readBytes} had been read: ` +
+      'the records counted are kept; append what comes behind them from a copy of the file that nobody truncates',
+    { details: { before, now, readBytes } },
+  );
 }

@@ -1,5 +1,5 @@
 /** `millrace load`: what a machine can take, and how long it takes for it. */
-import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { parseDirectory, parseLimit, parsePositive } from './arguments.ts';
@@ -8,7 +8,7 @@ import { interruptible } from './interruption.ts';
 import { type LoadSettings, PROFILES, type ProfileName, STAMP_BYTES } from './load/settings.ts';
 import { note, print, printJson } from './output.ts';
 import { startProgress } from './progress.ts';
-import { EXIT } from './failure.ts';
+import { asUsage, EXIT, usageError } from './failure.ts';
 
 interface LoadOptions {
   readonly profile: ProfileName;
@@ -90,9 +90,10 @@ export function loadCommand(): Command {
 
 async function load(dir: string, options: LoadOptions): Promise<void> {
   checkOptions(options);
+  if (options.report !== undefined) checkReport(options.report);
   const made = !existsSync(dir);
   try {
-    await measure(settingsOf(dir, options), options);
+    await asUsage(() => measure(settingsOf(dir, options), options));
   } finally {
     if (made && options.remove === true) rmSync(dir, { recursive: true, force: true });
   }
@@ -119,13 +120,12 @@ async function measure(settings: LoadSettings, { report, json }: LoadOptions): P
   ).finally(() => {
     progress.end();
   });
-  if (report !== undefined) {
-    const { loadPage } = await import('./load/page.ts');
-    writeFileSync(report, loadPage(result));
-    note(`the report is ${resolve(report)}`, json === true);
-  }
   await (json === true ? printJson(result) : print(loadText(result)));
   if (!keptUp(result)) process.exitCode = EXIT.failed;
+  if (report === undefined) return;
+  const { loadPage } = await import('./load/page.ts');
+  writeFileSync(report, loadPage(result));
+  note(`the report is ${resolve(report)}`, json === true);
 }
 
 /** What no single option can tell. */
@@ -139,6 +139,17 @@ function checkOptions({ size, threads, streams, publishers }: LoadOptions): void
           ? 'Publishers are in the thread of the store: leave out --threads or --publishers.'
           : undefined;
   if (problem !== undefined) throw new InvalidArgumentError(problem);
+}
+
+/** Before the test: what it found would be lost. */
+function checkReport(path: string): void {
+  const isNew = !existsSync(path);
+  try {
+    closeSync(openSync(path, 'a'));
+    if (isNew) rmSync(path);
+  } catch (error) {
+    throw usageError(`the report cannot be written (${String(error)}): name a file that you may write with --report`);
+  }
 }
 
 function settingsOf(dir: string, options: LoadOptions): LoadSettings {

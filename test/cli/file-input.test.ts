@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { ManualClock, systemClock } from '../../src/base/clock.ts';
 import { fileInput } from '../../src/cli/file-input.ts';
+import { isMillraceError } from '../../src/errors/millrace-error.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** Whose every look at the time is a second after the last: all reads take long. */
@@ -18,7 +19,7 @@ function fileOf(t: TestContext, bytes: Buffer): number {
   const directory = temporaryDirectory();
   const file = join(directory.path, 'lines');
   writeFileSync(file, bytes);
-  const descriptor = openSync(file, 'r');
+  const descriptor = openSync(file, 'r+');
   t.after(() => {
     closeSync(descriptor);
     directory.remove();
@@ -44,6 +45,30 @@ describe('a file as input', () => {
       }
       assert.ok(Buffer.concat(read).equals(bytes));
       assert.equal(places.size, 1);
+    });
+  }
+
+  for (const [what, length, fails] of [
+    ['that is made shorter while it is read is an error: its last line is cut off', 300_000, true],
+    ['that is made empty while it is read is an error, too', 0, true],
+    ['that grows while it is read is read to its end', 3_000_000, false],
+  ] as const) {
+    it(what, async (t) => {
+      const descriptor = fileOf(t, Buffer.alloc(2_000_000));
+      let bytes = 0;
+      const reading = async (): Promise<void> => {
+        for await (const chunk of fileInput(descriptor).chunks) {
+          if (bytes === 0) ftruncateSync(descriptor, length);
+          bytes += chunk.length;
+        }
+      };
+      if (!fails) return assert.doesNotReject(reading).then(() => assert.equal(bytes, length));
+      const details = (): object => ({ before: 2_000_000, now: length, readBytes: bytes });
+      await assert.rejects(reading, (error) => {
+        assert.ok(isMillraceError(error, 'ERR_MILLRACE_READ_FAILED'), String(error));
+        assert.deepEqual(error.details, details());
+        return true;
+      });
     });
   }
 

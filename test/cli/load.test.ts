@@ -67,11 +67,19 @@ suite('millrace load', () => {
     assert.ok(!existsSync(dir));
   });
 
+  test('a report that cannot be written is refused before the test, and makes no store', async () => {
+    const [dir, report] = [join(folder, 'unreported'), join(folder, 'no', 'such', 'folder.html')];
+    const { code, stderr } = await runCli(['load', dir, ...short, '--report', report]);
+    assert.equal(code, 2);
+    assert.match(stderr, /ERR_MILLRACE_INVALID_ARGUMENT: the report cannot be written .*ENOENT.*: name a file/);
+    assert.ok(!existsSync(dir));
+  });
+
   test('a store with other streams is left alone', async () => {
     const fixture = await storeWith({ orders: ['a'] });
     const { code, stderr } = await runCli(['load', fixture.store, ...short, '--remove']);
-    assert.equal(code, 1);
-    assert.match(stderr, /ERR_MILLRACE_INVALID_ARGUMENT: .* holds the stream "orders"/);
+    assert.equal(code, 2);
+    assert.match(stderr, /ERR_MILLRACE_INVALID_ARGUMENT: .* holds the stream "orders".*: name another directory/);
     assert.ok(existsSync(fixture.store));
     fixture.remove();
   });
