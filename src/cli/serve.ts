@@ -65,7 +65,7 @@ async function serveDirectory(dir: string, options: ServeCommandOptions, signal:
     const server = await asUsage(() => serve(store, serveOptionsOf(options)));
     try {
       if (json) await printJson({ url: server.url, dir, readOnly: options.readOnly === true });
-      else await print(`${dir} is served at ${server.url}/ until Ctrl-C\n`);
+      else await print(`${dir} is served at ${server.url} until Ctrl-C\n`);
       await untilAborted(signal);
       note(`${String(signal.reason)}: finishing what is under way`, json);
     } finally {

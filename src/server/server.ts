@@ -30,7 +30,7 @@ const HEADER_BYTES_MAX: number = 16 * 1024;
 
 /** A server that listens. */
 export class StoreServer implements AsyncDisposable {
-  /** Where it can be reached, such as `http://127.0.0.1:6455`. */
+  /** Where it can be reached, such as `http://127.0.0.1:6455`, without a slash at its end. */
   readonly url: string;
   readonly #server: Server;
   readonly #context: ServerContext;

@@ -92,7 +92,7 @@ suite('millrace serve', () => {
     });
     const child = startCli('serve', fixture.store, '--port', '0', '--read-only');
     const [line = ''] = await nextLines(child, 1);
-    const url = /http:\S+(?=\/ )/.exec(line)?.[0] ?? '';
+    const url = /http:\S+[^/](?= until)/.exec(line)?.[0] ?? '';
     const ask = (method: string, path: string): ReturnType<typeof answerOf> => {
       const asked = request(url + path, { method, headers: LINES });
       asked.end(method === 'POST' ? '{"value":"x"}\n' : undefined);
