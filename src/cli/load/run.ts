@@ -67,7 +67,7 @@ async function refuseOthers(store: Store, dir: string): Promise<void> {
   if (other === undefined) return;
   throw new MillraceError(
     'ERR_MILLRACE_INVALID_ARGUMENT',
-    `${dir} holds the stream ${JSON.stringify(other.name)}, which is of no load test: name another directory, or one that is not there yet`,
+    `${dir} holds the stream ${JSON.stringify(other.name)}, which is of no load test: name another directory`,
   );
 }
 
