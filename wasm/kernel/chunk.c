@@ -22,12 +22,13 @@ typedef uint64_t u64;
  * A search begins with the step of its input. Small inputs take two bytes at once: a merge compresses them anew, as
  * part of something larger. Large ones start at one, and go on at three where their first bytes became a third or less:
  * what repeats that much has long matches, which are found from wherever they are met and then followed back.
+ * (3 * out <= in says the same, and V8 makes code of it for the whole search that is 4 % slower.)
  */
 #define STEP_SMALL_INPUT 2
 #define STEP_FIRST 1
 #define STEP_REPETITIVE 3
-#define TRIAL_BYTES 16384
-#define REPETITIVE_RATIO 3
+#define TRIAL_BYTES 8192
+#define REPETITIVE(in, out) (6 * (out) <= 2 * (in) + 1)
 /*
  * Of a position the table keeps the lowest 16 bits: no match lies further back. An entry that is older than that names
  * some other byte, which the comparison refuses, or which happens to match. At half the size the table stays in the
@@ -65,7 +66,14 @@ static inline u8 *put_length(u8 *out, u32 rest) {
 /* Of the next 6 bytes: more than a match needs, but a table of shorter hashes finds too many that end at once. */
 static inline u32 hash_of(u64 word, u32 bits) { return (u32)(((word << 16) * 227718039650203ULL) >> (64 - bits)); }
 
+/* Most matches end in the first 8 bytes that are compared: a branch of their own, which is predicted better. */
 static inline const u8 *match_end(const u8 *at, const u8 *match, const u8 *limit) {
+  if (at + 8 <= limit) {
+    u64 difference = load64(at) ^ load64(match);
+    if (difference != 0) return at + (__builtin_ctzll(difference) >> 3);
+    at += 8;
+    match += 8;
+  }
   while (at + 8 <= limit) {
     u64 difference = load64(at) ^ load64(match);
     if (difference != 0) return at + (__builtin_ctzll(difference) >> 3);
@@ -164,7 +172,7 @@ static inline __attribute__((always_inline)) u32 compress_with(u32 bits, int sma
       }
       if (!small && at >= trial_end) {
         trial_end = end;
-        if ((u32)(out - output) * REPETITIVE_RATIO <= (u32)(at - input)) step = STEP_REPETITIVE;
+        if (REPETITIVE((u32)(at - input), (u32)(out - output))) step = STEP_REPETITIVE;
       }
       at += step;
     }
