@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { bundle, BUNDLE } from './bundle.mjs';
+import { bundle, BUNDLE, PROGRAMS } from './bundle.mjs';
 import { filesBelow, ROOT, SOURCE_FOLDERS } from './paths.mjs';
 import { runNode } from './run-command.mjs';
 
@@ -18,6 +18,8 @@ const CONFIGURATION = ['tsconfig.json', 'package.json', 'package-lock.json', '.c
 /** Loaded at run time from beside the compiled module. */
 const COPIED_FOLDERS = ['src', 'workers', 'wasm'];
 const COPIED_EXTENSIONS = /\.(wasm|json|sql|html|css|svg)$|^src\/server\/dashboard\/.*\.js$/;
+/** Kept by the bundler itself. */
+const BUNDLED = new RegExp(`^(${BUNDLE}|${PROGRAMS})/`);
 const EMITTED_EXTENSIONS = /\.(d\.ts|d\.ts\.map|js|js\.map)$/;
 
 /** Builds if the sources differ from those of the last good build. */
@@ -66,7 +68,7 @@ function removeOrphans() {
   const expected = new Set(SOURCE_FOLDERS.flatMap(filesBelow));
   const orphans = filesBelow('dist').filter((file) => {
     const source = file.slice('dist/'.length);
-    if (!source.includes('/') || file.startsWith(`${BUNDLE}/`) || expected.has(source)) return false;
+    if (!source.includes('/') || BUNDLED.test(file) || expected.has(source)) return false;
     return !expected.has(source.replace(EMITTED_EXTENSIONS, '.ts'));
   });
   for (const file of orphans) rmSync(join(ROOT, file));

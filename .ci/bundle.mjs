@@ -11,6 +11,9 @@ import { filesBelow, ROOT } from './paths.mjs';
 
 /** Relative to the repository. */
 export const BUNDLE = 'dist/bundle';
+/** Programs of tests that are started thousands of times, each by itself. Their workers are those of the bundle. */
+export const PROGRAMS = 'dist/programs';
+const STARTED_OFTEN = ['dist/test/kill/child.js', 'dist/test/kill/producer.worker.js'];
 /** Read at run time: where they lie in `dist`, and which of them. */
 const ASSETS = [
   { folder: 'dist/wasm', files: /^kernel\/.*\.wasm$/ },
@@ -35,27 +38,40 @@ const OPTIONS = {
   logLevel: 'warning',
 };
 
-/** Compiled modules name worker files from their own folder; in the bundle everything lies in one. */
-const flatWorkers = {
-  name: 'flat-workers',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]thread[\\/]worker-files\.js$/ }, ({ path }) => {
-      const compiled = readFileSync(path, 'utf8');
-      const flat = compiled.replaceAll("new URL('../../workers/", "new URL('./");
-      if (flat === compiled) throw new Error(`${path} names no worker files: what did it become?`);
-      return { contents: flat, resolveDir: dirname(path) };
-    });
-  },
-};
+/** Modules that name files by where they lie among the compiled ones, and what that becomes within the bundle. */
+const PLACES = [
+  { filter: /[\\/]thread[\\/]worker-files\.js$/, compiled: '../../workers/', bundled: '' },
+  { filter: /[\\/]wasm[\\/]kernel\.js$/, compiled: 'kernel/${', bundled: 'kernel/${' },
+];
+
+/** Finds workers and kernels in the bundle, which is at `folder` for what is built. */
+function filesIn(folder) {
+  const setup = ({ onLoad }) => {
+    for (const { filter, compiled, bundled } of PLACES) {
+      onLoad({ filter }, ({ path }) => {
+        const text = readFileSync(path, 'utf8');
+        if (!text.includes(compiled)) throw new Error(`${path} names no file as ${compiled}: what did it become?`);
+        return { contents: text.replaceAll(compiled, `${folder}/${bundled}`), resolveDir: dirname(path) };
+      });
+    }
+  };
+  return { name: 'files-in-the-bundle', setup };
+}
 
 /** Needs the compiled modules in `dist`. */
 export async function bundle() {
   const { library, workers } = entriesOf(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')));
   const groups = [library, ...Object.entries(workers).map(([name, file]) => ({ [name]: file }))];
-  const results = await Promise.all(groups.map((entryPoints) => buildGroup(entryPoints)));
+  const programs = STARTED_OFTEN.map((file) => ({ [file.replace(/^dist\/test\/|\.js$/g, '')]: file }));
+  const results = await Promise.all([
+    ...groups.map((entryPoints) => buildGroup(entryPoints, BUNDLE, '.')),
+    ...programs.map((entryPoints) => buildGroup(entryPoints, PROGRAMS, '../../bundle')),
+  ]);
   const written = new Set(results.flatMap(({ metafile }) => Object.keys(metafile.outputs)));
   for (const file of copyAssets()) written.add(file);
-  for (const file of filesBelow(BUNDLE)) if (!written.has(file)) rmSync(join(ROOT, file));
+  for (const file of [BUNDLE, PROGRAMS].flatMap((folder) => filesBelow(folder))) {
+    if (!written.has(file)) rmSync(join(ROOT, file));
+  }
 }
 
 /** From package.json, which says for each entry where its declarations are, and what it is called in the bundle. */
@@ -70,13 +86,15 @@ function entriesOf({ exports }) {
   return { library: ofKind(false), workers: ofKind(true) };
 }
 
-function buildGroup(entryPoints) {
+/** `folder`: where the bundle is from there. */
+function buildGroup(entryPoints, outdir, folder) {
   return build({
     ...OPTIONS,
     entryPoints,
-    outdir: BUNDLE,
-    chunkNames: '[name]-[hash]',
-    plugins: [flatWorkers],
+    outdir,
+    // Beside their entry, whose modules name each other's files.
+    chunkNames: `${dirname(Object.keys(entryPoints)[0])}/[name]-[hash]`,
+    plugins: [filesIn(folder)],
   });
 }
 

@@ -16,6 +16,7 @@
  */
 import { parseArgs } from 'node:util';
 import { SeededRandom } from '../../src/base/random.ts';
+import { setWorkerFiles } from '../../src/index.ts';
 import { whyNoShim } from '../support/fault-shim.ts';
 import { type CampaignFigures, runCampaign } from './campaign.ts';
 import { type FaultFigures, runFaultCampaign } from './fault-campaign.ts';
@@ -42,6 +43,10 @@ const { values } = parseArgs({
 const { power, workload } = values;
 if (power !== undefined && !isFileSystem(power)) throw new Error('--power is ext4 or xfs');
 if (workload !== undefined) workloadNamed(workload);
+
+// Each kill is followed by one or two recoveries, whose threads start sooner from the files that are published.
+const BUNDLE = new URL('../../bundle/', import.meta.url);
+setWorkerFiles({ wal: new URL('wal.worker.js', BUNDLE), pool: new URL('pool.worker.js', BUNDLE) });
 
 const { weapon, reason } = chooseWeapon();
 if (reason !== undefined) console.log(reason);

@@ -91,6 +91,25 @@ suite('installed into an empty project', () => {
     assert.match(help.stdout, /Usage: millrace/);
   });
 
+  test('its kernels are found: where they are not, they are done without, and that is slow', () => {
+    const hook = `
+      import fs from 'node:fs';
+      import { syncBuiltinESMExports } from 'node:module';
+      import { basename } from 'node:path';
+      const read = fs.readFileSync;
+      fs.readFileSync = (file, ...options) => {
+        const content = read(file, ...options);
+        if (String(file).includes('/kernel/')) console.log(basename(String(file)));
+        return content;
+      };
+      syncBuiltinESMExports();
+    `;
+    write('hook.mjs', hook);
+    write('kernels.mjs', `import { open } from 'millrace';${BODY}`);
+    const { stdout, stderr } = runNode('--import', './hook.mjs', 'kernels.mjs', 'data-kernels');
+    assert.match(stdout, /^chunk\.wasm$/m, stderr);
+  });
+
   const { require_module: canRequire } = process.features as { require_module?: boolean };
   const why = canRequire === true ? false : `${process.version} does not offer require() of ES modules`;
   test('a CommonJS module requires it', { skip: why }, () => {
