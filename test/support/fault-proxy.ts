@@ -52,6 +52,8 @@ export class FaultProxy {
   #plan: FaultPlan = NO_FAULTS;
   /** Bytes of the last whole answer, for choosing where to cut. */
   lastAnswerBytes = 0;
+  /** Bytes that the last answer would have had that was cut. */
+  cutAnswerBytes = 0;
 
   constructor(target: string) {
     this.#target = new URL(target);
@@ -120,6 +122,7 @@ export class FaultProxy {
     if (fault?.kind === 'flip') body[fault.at] = (body[fault.at] ?? 0) ^ 1;
     const whole = Buffer.concat([Buffer.from(answer.head), body]);
     this.lastAnswerBytes = whole.length;
+    if (fault?.kind === 'cut') this.cutAnswerBytes = whole.length;
     if (fault?.kind === 'silence') return;
     if (fault?.kind === 'lostReply') socket.destroy();
     else if (fault?.kind === 'cut') socket.end(whole.subarray(0, fault.at));

@@ -1,34 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { isMillraceError } from '../../../src/errors/millrace-error.ts';
-import { PART_BYTES_MIN, type S3Options } from '../../../src/object/s3/options.ts';
-import { S3ObjectStore } from '../../../src/object/s3/s3-object-store.ts';
+import { PART_BYTES_MIN } from '../../../src/object/s3/options.ts';
 import { patternBytes, putObject, withCode } from '../../../src/testing/object-store-contract.ts';
 import type { S3Server } from '../../support/ceph-server.ts';
-import { FaultProxy, type FaultPlan, type ProxyFault } from '../../support/fault-proxy.ts';
-import { freshOptions, impatient, keysIn, largeBytes } from './s3-fixture.ts';
-
-const SLOW_DOWN: ProxyFault = { kind: 'answer', status: 503, body: '<Error><Code>SlowDown</Code></Error>' };
-const THE_FUTURE = Date.now() + 86_400_000;
-
-/** The first `count` requests that match meet the fault. */
-function first(count: number, fault: ProxyFault, matches: (method: string, url: string) => boolean): FaultPlan {
-  let left = count;
-  return ({ method, url }) => {
-    if (left === 0 || !matches(method, url)) return undefined;
-    left -= 1;
-    return fault;
-  };
-}
-
-const isPut = (method: string): boolean => method === 'PUT';
-const isAny = (): boolean => true;
-
-interface Fixture {
-  proxy: FaultProxy;
-  endpoint: string;
-  server: () => S3Server;
-}
+import { FaultProxy } from '../../support/fault-proxy.ts';
+import { cutTests } from './cuts.suite.ts';
+import { close, first, type Fixture, isAny, isPut, open, SLOW_DOWN, THE_FUTURE } from './fault-fixture.ts';
+import { keysIn, largeBytes } from './s3-fixture.ts';
 
 export function s3FaultSuite(server: () => S3Server): void {
   describe('faults of S3', () => {
@@ -46,18 +24,6 @@ export function s3FaultSuite(server: () => S3Server): void {
     cutTests(fixture);
     deleteFaultTests(fixture);
   });
-}
-
-/** A store behind the proxy, and what it holds, read past the proxy. */
-function open(fixture: Fixture, options: Partial<S3Options> = {}): { store: S3ObjectStore; direct: S3ObjectStore } {
-  const chosen = freshOptions(fixture.server(), options);
-  const store = new S3ObjectStore({ ...chosen, endpoint: fixture.endpoint }, impatient);
-  const direct = new S3ObjectStore(chosen, impatient);
-  return { store, direct };
-}
-
-async function close(...stores: S3ObjectStore[]): Promise<void> {
-  for (const store of stores) await store.close();
 }
 
 function passingFaultTests(fixture: Fixture): void {
@@ -221,84 +187,6 @@ function readFaultTests(fixture: Fixture): void {
     await assert.rejects(store.read('k', 0, 40), withCode('ERR_MILLRACE_READ_FAILED'));
     await assert.rejects(store.read('k', 10, 10), withCode('ERR_MILLRACE_READ_FAILED'));
     await assert.rejects(store.read('k', 0, 60), withCode('ERR_MILLRACE_SEGMENT_CORRUPT'));
-    await close(store, direct);
-  });
-}
-
-/** Only these may come of an answer that was cut: never bytes, never a claim about the object. */
-function assertCut(error: unknown): void {
-  assert.ok(isMillraceError(error) && error.retryable, `a retryable error, not ${String(error)}`);
-}
-
-function cutTests(fixture: Fixture): void {
-  test('an answer to a read that is cut at any byte is never taken for the object', async () => {
-    const { store, direct } = open(fixture, { attempts: 1 });
-    await putObject(direct, 'k', patternBytes(100));
-    await store.read('k', 10, 80);
-    const answerBytes = fixture.proxy.lastAnswerBytes;
-    assert.ok(answerBytes > 80);
-    for (let at = 0; at < answerBytes; at += 1) {
-      fixture.proxy.plan(() => ({ kind: 'cut', at }));
-      const outcome = await store.read('k', 10, 80).then(
-        (bytes) => assert.fail(`${bytes.length} bytes of an answer cut at ${at}`),
-        (error: unknown) => error,
-      );
-      assertCut(outcome);
-    }
-    fixture.proxy.plan();
-    assert.equal((await store.read('k', 10, 80)).length, 80);
-    await close(store, direct);
-  });
-
-  test('a stream whose answer is cut anywhere goes on where it was cut', async () => {
-    const { store, direct } = open(fixture, { attempts: 2 });
-    await putObject(direct, 'k', patternBytes(1_000));
-    const all = async (): Promise<Buffer> => {
-      const pieces: Buffer[] = [];
-      for await (const piece of store.stream('k', 100, 800)) pieces.push(Buffer.from(piece));
-      return Buffer.concat(pieces);
-    };
-    const expected = Buffer.from(patternBytes(1_000).subarray(100, 900));
-    assert.deepEqual(await all(), expected);
-    const answerBytes = fixture.proxy.lastAnswerBytes;
-    for (let at = 0; at < answerBytes; at += 37) {
-      fixture.proxy.plan(first(1, { kind: 'cut', at }, isAny));
-      assert.deepEqual(await all(), expected, `cut at ${at}`);
-    }
-    fixture.proxy.plan(() => ({ kind: 'cut', at: answerBytes - 800 }));
-    await assert.rejects(all(), withCode('ERR_MILLRACE_UNAVAILABLE'), 'a server that never sends a byte of it');
-    await close(store, direct);
-  });
-
-  test('a stream of a missing object, or beyond the end of one, says so, and one that is left ends its request', async () => {
-    const { store, direct } = open(fixture);
-    await putObject(direct, 'k', largeBytes(3_000_000));
-    const drain = async (key: string, length: number): Promise<void> => {
-      for await (const piece of store.stream(key, 0, length)) assert.ok(piece.length > 0);
-    };
-    await assert.rejects(drain('none', 10), withCode('ERR_MILLRACE_OBJECT_NOT_FOUND'));
-    await assert.rejects(drain('k', 3_000_001), withCode('ERR_MILLRACE_SEGMENT_CORRUPT'));
-    for await (const piece of store.stream('k', 0, 3_000_000)) {
-      assert.ok(piece.length < 3_000_000);
-      break;
-    }
-    await drain('k', 3_000_000);
-    await close(store, direct);
-  });
-
-  test('a write whose answer is cut at any byte is stored once, whole', async () => {
-    const { store, direct } = open(fixture, { attempts: 3 });
-    await putObject(store, 'measure', patternBytes(10));
-    const answerBytes = fixture.proxy.lastAnswerBytes;
-    const keys: string[] = ['measure'];
-    for (let at = 0; at < answerBytes; at += 1) {
-      const key = `cut/${at}`;
-      fixture.proxy.plan(first(1, { kind: 'cut', at }, isPut));
-      assert.equal(await putObject(store, key, patternBytes(10, at)), 10);
-      assert.deepEqual(Buffer.from(await direct.read(key, 0, 10)), Buffer.from(patternBytes(10, at)));
-      keys.push(key);
-    }
-    assert.deepEqual(await keysIn(direct), keys.sort());
     await close(store, direct);
   });
 }

@@ -8,6 +8,7 @@ import { s3FaultSuite } from './faults.suite.ts';
 import { s3PermissionSuite } from './permissions.suite.ts';
 import { s3RefusalSuite } from './refusals.suite.ts';
 import { BUCKET, freshStore } from './s3-fixture.ts';
+import { s3SecretSuite } from './secrets.suite.ts';
 import { s3WritingSuite } from './writing.suite.ts';
 
 const obstacle = await installCeph();
@@ -38,6 +39,7 @@ if (obstacle !== undefined) {
     s3RefusalSuite(server);
     s3BackupSuite(server);
     s3DamageSuite(server);
+    s3SecretSuite(server);
     s3PermissionSuite(server);
   });
 }
