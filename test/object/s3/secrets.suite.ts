@@ -89,7 +89,8 @@ export function s3SecretSuite(server: () => S3Server): void {
           AWS_ACCESS_KEY_ID: credentials.accessKeyId,
           AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
         });
-        const place = `s3://${options.bucket}/${options.prefix}?endpoint=${encodeURIComponent(String(options.endpoint))}`;
+        const { bucket, prefix, endpoint } = options;
+        const place = `s3://${bucket}/${prefix}?endpoint=${encodeURIComponent(String(endpoint))}`;
         const commands = wrong === 'name' ? [] : [['verify'], ['compact'], ['gc', '--dry-run']];
         for (const [command = '', ...rest] of commands) {
           const args = [command, folder.dir, ...rest, '--objects', place];
