@@ -8,7 +8,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { NodeFileSystem } from '../../src/base/node-file-system.ts';
 import { runPlan } from '../../src/compaction/job-run.ts';
 import { planOf } from '../../src/compaction/plan-groups.ts';
-import type { RewriteCounters } from '../../src/compaction/rewrite-job.ts';
+import type { CompactionRunner, RewriteCounters } from '../../src/compaction/rewrite-job.ts';
 import { compactionSettings } from '../../src/compaction/settings.ts';
 import type { Coordinator } from '../../src/coordinator/coordinator.ts';
 import { openEmbeddedCoordinator } from '../../src/coordinator/embedded-coordinator.ts';
@@ -47,7 +47,8 @@ export interface MergeAnswer {
   readonly readBytes: number;
   readonly userBytes: number;
   readonly peakBufferedBytes: number;
-  /** Growth of the process's memory over the merge, at its highest. */
+  /** Growth of the process's memory at its highest: until the outputs are written, and until they are committed. */
+  readonly rewriteMemoryBytes: number;
   readonly peakMemoryBytes: number;
   readonly chunksPassed: number;
   readonly chunksWritten: number;
@@ -139,7 +140,15 @@ async function measure(): Promise<void> {
   let peak = memory;
   const timer = setInterval(() => (peak = Math.max(peak, process.memoryUsage.rss())), SAMPLE_INTERVAL);
   const begun = performance.now();
-  const counters = await merge(pool, inputs.slice(FIRST_INPUTS));
+  let rewritePeak = 0;
+  const observed: CompactionRunner = {
+    rewrite: async (rewrite) => {
+      const result = await pool.rewrite(rewrite);
+      rewritePeak = Math.max(peak, process.memoryUsage.rss());
+      return result;
+    },
+  };
+  const counters = await merge(observed, inputs.slice(FIRST_INPUTS));
   const seconds = (performance.now() - begun) / 1_000;
   clearInterval(timer);
   await pool.close();
@@ -152,10 +161,11 @@ async function measure(): Promise<void> {
   const found = { seconds, floorSeconds, readBytes, peakBufferedBytes, chunksPassed, chunksWritten };
   const userBytes = recordsRead * RECORD_BYTES;
   const requests = { requestsBefore, requestsAfter };
-  await answer({ ...found, ...requests, userBytes, peakMemoryBytes: peak - memory } satisfies MergeAnswer);
+  const grown = { rewriteMemoryBytes: rewritePeak - memory, peakMemoryBytes: peak - memory };
+  await answer({ ...found, ...requests, ...grown, userBytes } satisfies MergeAnswer);
 }
 
-async function merge(runner: WorkerPool, inputKeys: readonly string[]): Promise<RewriteCounters> {
+async function merge(runner: CompactionRunner, inputKeys: readonly string[]): Promise<RewriteCounters> {
   const report = await runPlan(
     { ...planOf('merge', 'measured', []), inputKeys },
     {

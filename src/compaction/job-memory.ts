@@ -306,9 +306,11 @@ function groupsOf({ outputs }: Layout, joined: (run: LayoutRun) => boolean): Gro
 function expectedBytes(runs: readonly LayoutRun[]): number {
   let bytes = 0;
   let chunks = 0;
-  for (const parent of runs.flatMap(({ parents }) => parents)) {
-    bytes += parent.byteLength;
-    chunks += parent.chunks;
+  for (const { parents } of runs) {
+    for (const parent of parents) {
+      bytes += parent.byteLength;
+      chunks += parent.chunks;
+    }
   }
   return cleanBytesOf(bytes, runs.length, chunks) + PAGE_BYTES;
 }

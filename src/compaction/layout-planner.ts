@@ -117,8 +117,8 @@ function layOutRun(
   const end = (group.at(-1) as PlacedParent).run.endOffset;
   const parents = group.map(({ run }): LayoutParent => {
     const { objectKey, byteOffset, byteLength, chunks, records, firstOffset, nextOffset, endOffset } = run;
-    const place = { objectKey, byteOffset, byteLength, chunks };
-    return { ...place, records, firstOffset, nextOffset, endOffset, tracking: names?.has(runName(run)) ?? false };
+    const tracking = names?.has(runName(run)) ?? false;
+    return { objectKey, byteOffset, byteLength, chunks, records, firstOffset, nextOffset, endOffset, tracking };
   });
   const oldestName = oldest && runName(oldest);
   const snapshot = oldestName !== undefined && group.some(({ run }) => runName(run) === oldestName);
