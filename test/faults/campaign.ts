@@ -1,9 +1,6 @@
 /**
- * `npm run test:faults -- [--seed <number>] [--seconds <number>] [--every-call]`: random workloads on a simulated disk
- * that loses power at every step, and fails single calls. A failure is made smaller and printed as a command that
- * repeats it, with `--replay <steps> [--fault <call>,<choice>,<sticky>]` or `--shared <steps>`.
+ * Random workloads on a simulated disk that loses power at every step, and fails single calls. A failure is made smaller.
  */
-import { parseArgs } from 'node:util';
 import { SeededRandom } from '../../src/base/random.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import { RingSupply } from '../../src/testing/simulated-environment.ts';
@@ -15,12 +12,13 @@ import { drawWorkload, type Workload } from './steps.ts';
 const STEPS_MIN = 4;
 const STEPS_MAX = 40;
 /** Runs of each workload with another call that fails. */
-const FAULTS_PER_WORKLOAD = 12;
+const FAULTS_PER_WORKLOAD = 3;
+/** After so many workloads, clients share a store once. */
+const WORKLOADS_PER_SHARED = 4;
 /** The most that any call has. */
 const FAULT_CHOICES = 6;
 /** Things that the clients of a shared store do. */
 const SHARED_STEPS = 60;
-const SECONDS_DEFAULT = 110;
 /** Milliseconds after which a failure is as small as it gets. */
 const SHRINK_MAX = 60_000;
 
@@ -70,6 +68,7 @@ export async function runCampaign(options: CampaignOptions): Promise<{ counts: C
   const isLate = (): boolean => performance.now() > end || counts.states >= states;
   const rings = new RingSupply();
   while (!isLate()) {
+    options.progress?.(counts);
     const seed = random.uint32();
     const workload = workloadOf(seed);
     let plan: FaultPlan | undefined;
@@ -84,6 +83,7 @@ export async function runCampaign(options: CampaignOptions): Promise<{ counts: C
         await runFaultCase({ seed, workload, plan, rings });
         counts.failedCalls += 1;
       }
+      if (counts.workloads % WORKLOADS_PER_SHARED !== 1) continue;
       shared = SHARED_STEPS;
       counts.sharedRecords += await runSharedCase({ seed, steps: shared, rings });
     } catch (error) {
@@ -92,7 +92,6 @@ export async function runCampaign(options: CampaignOptions): Promise<{ counts: C
       const failing = { seed, steps: [...workload.steps.keys()], ...what };
       return { counts, failure: await shrink({ ...failing, error: error as Error }, faults) };
     }
-    options.progress?.(counts);
   }
   return { counts };
 }
@@ -154,75 +153,3 @@ export function commandFor({ seed, steps, plan, shared }: FailingCase): string {
   const fault = plan === undefined ? '' : ` --fault ${plan.call},${plan.choice},${plan.sticky}`;
   return `npm run test:faults -- --seed ${seed} --replay ${steps.join(',') || 'none'}${fault}`;
 }
-
-function parsePlan(text: string | undefined): Pick<FailingCase, 'plan'> {
-  if (text === undefined) return {};
-  const [call, choice, sticky] = text.split(',');
-  return { plan: { call: Number(call), choice: Number(choice), sticky: sticky === 'true' } };
-}
-
-async function main(): Promise<void> {
-  const text = { type: 'string' } as const;
-  const { values } = parseArgs({
-    options: {
-      seed: text,
-      seconds: text,
-      replay: text,
-      fault: text,
-      shared: text,
-      'every-call': { type: 'boolean', default: false },
-    },
-  });
-  const seed = Number(values.seed ?? Date.now() % 2 ** 32);
-  if (values.replay !== undefined) {
-    const steps = values.replay.split(',').map(Number).filter(Number.isInteger);
-    for (const index of steps) console.log(index, JSON.stringify(workloadOf(seed).steps[index]));
-    const error = await replay({ seed, steps, ...parsePlan(values.fault) });
-    if (error !== undefined) throw error;
-    console.log('nothing goes wrong');
-    return;
-  }
-  if (values.shared !== undefined) {
-    const error = await replay({ seed, steps: [], shared: Number(values.shared) });
-    if (error !== undefined) throw error;
-    console.log('nothing goes wrong');
-    return;
-  }
-  console.log(`seed ${seed}`);
-  let shown = performance.now();
-  const progress = (counts: Counts): void => {
-    if (performance.now() - shown < 10_000) return;
-    shown = performance.now();
-    console.log(report(counts));
-  };
-  const seconds = Number(values.seconds ?? SECONDS_DEFAULT);
-  const failed = (error: unknown): void => {
-    console.error(error);
-    console.error('making it smaller');
-  };
-  const { counts, failure } = await runCampaign({ seed, seconds, progress, failed, everyCall: values['every-call'] });
-  console.log(report(counts));
-  if (failure === undefined) return;
-  console.error(failure.error);
-  console.error(`again: ${commandFor(failure)}`);
-  process.exitCode = 1;
-}
-
-/** Per second of one processor: on a machine that does other things too, wall time says little. */
-function report(counts: Counts): string {
-  const { user, system } = process.cpuUsage();
-  const { states, tears, opened, tearsRepeated } = counts;
-  const rate = Math.round((1_000_000 * (states + tears)) / (user + system));
-  const { duringRecovery, continued, failedCalls, sharedRecords } = counts;
-  return [
-    `${counts.workloads} workloads, ${states + tears} states after a power loss, ${rate} a second of a processor:`,
-    `  ${states} of whole stores, all of their content held against what was acknowledged: ${opened} differ and were`,
-    '    opened, the others equal one of these in every byte',
-    `    (${duringRecovery} lost power in recovery, and ${continued} stores were written to and opened again)`,
-    `  ${tears} torn writes of the WAL or the manifest, recovered by the log alone; ${tearsRepeated} left the same`,
-    `${failedCalls} workloads with a failing call`,
-    `${sharedRecords} records acknowledged over unreliable services`,
-  ].join('\n');
-}
-
-if (process.argv[1] === import.meta.filename) await main();

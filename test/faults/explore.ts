@@ -2,6 +2,7 @@
  * Runs a workload once, and loses power at every step of the disk on its way: of each state that a loss may leave, a
  * store is opened and held against what was acknowledged at that step. Recoveries lose power in their middle, too.
  */
+import assert from 'node:assert/strict';
 import { SeededRandom } from '../../src/base/random.ts';
 import { xxh64 } from '../../src/codec/checksum.ts';
 import { randomSurvival } from '../../src/testing/disk/power-loss.ts';
@@ -9,42 +10,36 @@ import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import type { RingSupply } from '../../src/testing/simulated-environment.ts';
 import { SimulatedTime } from '../../src/testing/simulated-time.ts';
 import { checkStore, type Floor } from './check.ts';
+import { lossesAt } from './draws.ts';
+import { KnownDisks } from './known-disks.ts';
 import { Oracle } from './oracle.ts';
-import {
-  type CrashPoint,
-  KILL,
-  KnownDisks,
-  recordRecovery,
-  recover,
-  type RecoveryOptions,
-  type RecoveryStep,
-} from './recovery.ts';
+import { type CrashPoint, KILL, recordRecovery, recover, type RecoveryOptions, type RecoveryStep } from './recovery.ts';
 import type { Workload } from './steps.ts';
-import { tearWrite } from './tears.ts';
 import { settle, Worker } from './worker.ts';
 
-/** Losses tried at a step at which something is under way; most leave a disk that another one left. */
-const LOSSES_PER_STEP = 12;
+/** Disks that losses at one step leave, at most. */
+const STATES_OF_STEP = 256;
 /** One in so many recoveries loses power itself, at so many of its steps. */
-const RECOVERIES_INTERRUPTED = 48;
+const RECOVERIES_INTERRUPTED = 400;
 const STEPS_OF_RECOVERY = 20;
+const STATES_OF_RECOVERY_STEP = 16;
 /** One in so many recovered stores goes on: it is written to, verified and opened again. */
-const STORES_CONTINUED = 96;
+const STORES_CONTINUED = 800;
 
 export interface Counts {
   /** Disks that a loss left, and what is on them held against the oracle. */
   states: number;
   /** Of them, after a loss during a recovery. */
   duringRecovery: number;
-  /** Of them, opened and read. The others equal one of these in every byte. */
+  /** Losses drawn, many of which left what another one had left. */
+  draws: number;
+  /** Of the states, opened and read. The others equal one of these in all that opening reads. */
   opened: number;
+  /** Manifests and logs recovered, alone, to see what an opening would find in them. */
+  parts: number;
   /** Of them, written to and opened again. */
   continued: number;
   workloads: number;
-  /** Writes of the logs torn, and recovered by the recovery of the log alone. */
-  tears: number;
-  /** Of them, those that left a disk which another tear of the same write had left. */
-  tearsRepeated: number;
   /** Workloads during which a call of the disk failed. */
   failedCalls: number;
   /** Records that clients of shared stores were told are durable, and that were found. */
@@ -57,22 +52,25 @@ export function newCounts(): Counts {
   return {
     states: 0,
     duringRecovery: 0,
+    draws: 0,
     opened: 0,
+    parts: 0,
     continued: 0,
     workloads: 0,
-    tears: 0,
-    tearsRepeated: 0,
     failedCalls: 0,
     sharedRecords: 0,
     trace: 0n,
   };
 }
 
+/** Traces are of one run each, and not added. */
+export function addCounts(sum: Counts, counts: Counts): void {
+  for (const key of Object.keys(sum) as (keyof Counts)[]) if (key !== 'trace') sum[key] += counts[key];
+}
+
 /** A step at which power may be lost, and what was going on. */
 interface LossPoint extends CrashPoint {
   readonly during: string;
-  /** The file of a write that is under way. */
-  readonly written: string | undefined;
 }
 
 export interface ExploreOptions {
@@ -107,7 +105,6 @@ export async function explore(options: ExploreOptions): Promise<void> {
         now: time.now(),
         slots: open,
         during,
-        written: operation === 'write' ? path : undefined,
       });
     };
     return worker;
@@ -139,43 +136,45 @@ export async function explore(options: ExploreOptions): Promise<void> {
 
 async function tryLosses(options: ExploreOptions, random: SeededRandom, points: readonly LossPoint[]): Promise<void> {
   const { counts, rings, workload } = options;
-  const known = new KnownDisks((calls) => {
-    counts.opened += 1;
-    counts.trace = xxh64(Buffer.from(`opened in ${calls} calls`), counts.trace);
+  const known = new KnownDisks({
+    opened: (calls) => {
+      counts.opened += 1;
+      counts.trace = xxh64(Buffer.from(`opened in ${calls} calls`), counts.trace);
+    },
+    recovered: (answer) => {
+      counts.parts += 1;
+      counts.trace = xxh64(Buffer.from(`recovered ${answer}`), counts.trace);
+    },
   });
+  const drawn = (): void => {
+    counts.draws += 1;
+  };
   for (const point of points) {
-    await tear(options, random.uint32(), point);
-    for (let loss = 0; loss < LOSSES_PER_STEP; loss += 1) {
+    const seed = random.uint32();
+    const recovery = { mode: workload.mode, point, seed, rings };
+    const decisions = new SeededRandom(seed);
+    for (const loss of lossesAt(point.snapshot, decisions, STATES_OF_STEP, drawn)) {
       if (options.isLate?.() === true) return;
-      const survival = loss === 0 ? KILL : randomSurvival(new SeededRandom(random.uint32()));
-      const disk = SimulatedDisk.afterPowerLoss(point.snapshot, survival);
-      const interrupt = random.below(RECOVERIES_INTERRUPTED) === 0;
-      const goOn = random.below(STORES_CONTINUED) === 0;
-      const recovery = { mode: workload.mode, point, disk, seed: random.uint32(), rings };
       try {
-        const found = await known.check(recovery);
+        const found = await known.check(loss, recovery);
         counts.states += 1;
-        if (goOn) {
-          await recover({ ...recovery, goOn });
+        if (decisions.below(STORES_CONTINUED) === 0) {
+          const again = await recover({ ...recovery, disk: SimulatedDisk.of(loss.snapshot, loss.remains), goOn: true });
+          assert.deepEqual(again, found, 'a disk shows what one showed that is read alike');
           counts.continued += 1;
         }
-        if (interrupt) await interruptRecovery(counts, recovery, found, known);
+        if (decisions.below(RECOVERIES_INTERRUPTED) === 0) {
+          await interruptRecovery(
+            counts,
+            { ...recovery, disk: SimulatedDisk.of(loss.snapshot, loss.remains) },
+            found,
+            known,
+          );
+        }
       } catch (error) {
-        throw new Error(`power lost during ${point.during}, loss ${loss}`, { cause: error });
+        throw new Error(`power lost during ${point.during}`, { cause: error });
       }
     }
-  }
-}
-
-async function tear({ counts }: ExploreOptions, seed: number, point: LossPoint): Promise<void> {
-  const { snapshot, written: path, now, during } = point;
-  if (path === undefined) return;
-  try {
-    const { tears, repeated } = await tearWrite({ path, snapshot, time: new SimulatedTime(now), seed });
-    counts.tears += tears;
-    counts.tearsRepeated += repeated;
-  } catch (error) {
-    throw new Error(`torn: ${during}`, { cause: error });
   }
 }
 
@@ -186,20 +185,23 @@ async function interruptRecovery(
   found: Floor,
   known: KnownDisks,
 ): Promise<void> {
+  const drawn = (): void => {
+    counts.draws += 1;
+  };
   const random = new SeededRandom(first.seed);
   const steps = await recordRecovery(first);
   for (let count = 0; count < STEPS_OF_RECOVERY && steps.length > 0; count += 1) {
     const { snapshot, served, during } = steps[random.below(steps.length)] as RecoveryStep;
-    const survival = random.below(3) === 0 ? KILL : randomSurvival(new SeededRandom(random.uint32()));
-    const disk = SimulatedDisk.afterPowerLoss(snapshot, survival);
     // What the first recovery served to a reader is there for good.
-    const again = { ...first, disk, seed: random.uint32(), floor: served ? found : undefined };
-    try {
-      await known.check(again);
-    } catch (error) {
-      throw new Error(`power lost again, during ${during} of the recovery`, { cause: error });
+    const again = { ...first, floor: served ? found : undefined };
+    for (const loss of lossesAt(snapshot, random, STATES_OF_RECOVERY_STEP, drawn)) {
+      try {
+        await known.check(loss, again);
+      } catch (error) {
+        throw new Error(`power lost again, during ${during} of the recovery`, { cause: error });
+      }
+      counts.states += 1;
+      counts.duringRecovery += 1;
     }
-    counts.states += 1;
-    counts.duringRecovery += 1;
   }
 }

@@ -3,10 +3,11 @@ import assert from 'node:assert/strict';
 import type { Store } from '../../src/index.ts';
 import { openIn } from '../../src/store/open.ts';
 import { type Survival, survivingPages } from '../../src/testing/disk/power-loss.ts';
-import { type DiskSnapshot, type SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
+import type { DiskReads } from '../../src/testing/disk/reads.ts';
+import type { DiskSnapshot, SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { type RingSupply, SimulatedEnvironment } from '../../src/testing/simulated-environment.ts';
 import { SimulatedTime } from '../../src/testing/simulated-time.ts';
-import { checkSeen, checkStore, type Floor, lookAt, type SeenStore } from './check.ts';
+import { checkStore, type Floor, lookAt, type SeenStore } from './check.ts';
 import type { Oracle } from './oracle.ts';
 import type { Mode } from './steps.ts';
 import { DIRECTORY, optionsFor, settle } from './worker.ts';
@@ -45,55 +46,20 @@ export interface RecoveryStep {
   readonly during: string;
 }
 
-/**
- * What is known of disks: what a store in each shows, and which expectations that was held against. Chance, time and
- * bytes decide what opening does, so that a disk is opened once, and held against each expectation once.
- */
-export class KnownDisks {
-  readonly #opened: (calls: number) => void;
-  readonly #seen = new Map<string, SeenStore>();
-  readonly #found = new WeakMap<object, Map<string, Floor>>();
-  /** Records are in many of the stores. */
-  readonly #texts = new Map<string, string>();
-
-  /** `opened` is told of each store that had to be opened, with the calls of its disk. */
-  constructor(opened: (calls: number) => void) {
-    this.#opened = opened;
+/** Opens a store and reads all of it. `reads` is told what of its disk that takes. */
+export async function openAndLook(
+  options: RecoveryOptions,
+  keep: (text: string) => string,
+  reads: DiskReads,
+): Promise<{ readonly seen: SeenStore; readonly calls: number }> {
+  const recovery = new Recovery(options);
+  recovery.disk.reads = reads;
+  try {
+    const seen = await lookAt(await recovery.open(), keep);
+    return { seen, calls: recovery.disk.calls };
+  } finally {
+    recovery.end();
   }
-
-  /** Holds what is left against what has to be there; resolves with what is there. */
-  async check(options: RecoveryOptions): Promise<Floor> {
-    const { point, floor, disk } = options;
-    const { oracle, moment, now, slots } = point;
-    const place = `${disk.digest()} ${now} ${slots}`;
-    const expectation = floor ?? oracle;
-    const found = this.#found.get(expectation) ?? new Map<string, Floor>();
-    this.#found.set(expectation, found);
-    const key = `${place} ${moment}`;
-    const known = found.get(key);
-    if (known !== undefined) return known;
-    const seen = this.#seen.get(place) ?? (await this.#open(options));
-    this.#seen.set(place, seen);
-    const checked = checkSeen(seen, oracle, moment, floor);
-    found.set(key, checked);
-    return checked;
-  }
-
-  async #open(options: RecoveryOptions): Promise<SeenStore> {
-    const recovery = new Recovery(options);
-    try {
-      return await lookAt(await recovery.open(), this.#keep);
-    } finally {
-      this.#opened(recovery.disk.calls);
-      recovery.end();
-    }
-  }
-
-  readonly #keep = (text: string): string => {
-    const known = this.#texts.get(text);
-    if (known === undefined) this.#texts.set(text, text);
-    return known ?? text;
-  };
 }
 
 /** Resolves with what the store holds; rejects when that is not what it has to hold. */

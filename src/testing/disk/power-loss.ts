@@ -1,16 +1,6 @@
 /** What a power loss leaves of a simulated disk: every choice that the loss makes, as an interface. */
-import { PAGE_BYTES } from '../../base/bytes.ts';
 import type { Random } from '../../base/random.ts';
-import {
-  applyNameChange,
-  DirectoryNode,
-  type DiskNode,
-  FileNode,
-  type NameChange,
-  type Page,
-  SECTOR_BYTES,
-  SECTORS_PER_PAGE,
-} from './nodes.ts';
+import { SECTOR_BYTES, SECTORS_PER_PAGE } from './nodes.ts';
 
 /** Decides what of the changes that no sync has confirmed is on the disk. */
 export interface Survival {
@@ -59,69 +49,4 @@ export function randomSurvival(random: Random): Survival {
     },
     name: (_directory, index, count) => (isJournal ? index < cut * (count + 1) - 0.5 : random.below(100) < names),
   };
-}
-
-/** The nodes that are there after the loss, all of them durable. Those that lost nothing are shared. */
-export function surviving(
-  nodes: ReadonlyMap<number, DiskNode>,
-  root: number,
-  survival: Survival,
-): Map<number, DiskNode> {
-  const kept = new Map<number, DiskNode>();
-  const visit = (number: number, path: string): void => {
-    const node = nodes.get(number);
-    if (node === undefined) return;
-    if (node.kind === 'file') {
-      kept.set(number, node.isSettled ? node : survivingFile(node, path, survival));
-      return;
-    }
-    const entries = node.isSettled ? node.durable : survivingEntries(node, path, survival);
-    if (node.isSettled) kept.set(number, node);
-    else kept.set(number, settledDirectory(entries));
-    for (const [name, child] of entries) visit(child, `${path === '/' ? '' : path}/${name}`);
-  };
-  visit(root, '/');
-  for (const node of kept.values()) node.frozen = true;
-  return kept;
-}
-
-function settledDirectory(entries: ReadonlyMap<string, number>): DirectoryNode {
-  const directory = new DirectoryNode();
-  for (const [name, node] of entries) directory.entries.set(name, node);
-  directory.durable = new Map(entries);
-  return directory;
-}
-
-function survivingEntries(node: DirectoryNode, path: string, survival: Survival): Map<string, number> {
-  const entries = new Map(node.durable);
-  const { length } = node.unsynced;
-  node.unsynced.forEach((change: NameChange, index) => {
-    if (survival.name(path, index, length)) applyNameChange(entries, change);
-  });
-  return entries;
-}
-
-function survivingFile(node: FileNode, path: string, survival: Survival): FileNode {
-  const file = new FileNode(node);
-  for (const [page, durable] of file.lost) file.pages[page] = durable;
-  for (const [page, images] of file.unsynced) {
-    const choice = survival.page(path, page, images.length);
-    file.pages[page] = typeof choice === 'number' ? images[choice] : tornPage(images, choice);
-  }
-  file.lost.clear();
-  file.unsynced.clear();
-  const { durableSize, size } = node;
-  file.truncate(size === durableSize ? size : survival.size(path, durableSize, size));
-  file.sync();
-  return file;
-}
-
-function tornPage(images: readonly Page[], choice: readonly number[]): Page {
-  const page = new Uint8Array(PAGE_BYTES);
-  choice.forEach((image, sector) => {
-    const from = images[image];
-    const at = sector * SECTOR_BYTES;
-    if (from !== undefined) page.set(from.subarray(at, at + SECTOR_BYTES), at);
-  });
-  return page;
 }

@@ -10,11 +10,11 @@ import { PAGE_BYTES } from '../../base/bytes.ts';
 import type { FileHandle, FileStat, FileSystem, OpenMode } from '../../base/file-system.ts';
 import { type DiskCall, type DiskFault, systemError } from './calls.ts';
 import { digestOf } from './digest.ts';
+import { Losses, reachable, type Remains, ROOT } from './losses.ts';
 import { DirectoryNode, type DiskNode, FileNode } from './nodes.ts';
-import { type Survival, surviving } from './power-loss.ts';
+import type { Survival } from './power-loss.ts';
+import type { DiskReads } from './reads.ts';
 import { SimulatedFileHandle } from './simulated-file-handle.ts';
-
-const ROOT = 0;
 
 /** What a simulated disk begins with. */
 export interface SimulatedDiskOptions {
@@ -42,6 +42,8 @@ export class SimulatedDisk implements FileSystem {
   onStep: ((call: DiskCall) => void) | undefined;
   /** Asked before every call what becomes of it; `undefined` for success. */
   onCall: ((call: DiskCall) => DiskFault | undefined) | undefined;
+  /** @internal Told what is looked at. */
+  reads: DiskReads | undefined;
   /** Calls so far. */
   calls = 0;
   /** Files that are open: what a store leaves open when it is closed is a leak. */
@@ -64,8 +66,12 @@ export class SimulatedDisk implements FileSystem {
 
   /** What a power loss at the moment of the snapshot leaves. */
   static afterPowerLoss(snapshot: DiskSnapshot, survival: Survival): SimulatedDisk {
-    const nodes = surviving(snapshot.nodes, ROOT, survival);
-    return new SimulatedDisk(snapshot.options, { ...snapshot, nodes });
+    return SimulatedDisk.of(snapshot, new Losses(snapshot.nodes).after(survival));
+  }
+
+  /** @internal The same of a loss that was decided before. */
+  static of(snapshot: DiskSnapshot, remains: Remains): SimulatedDisk {
+    return new SimulatedDisk(snapshot.options, { ...snapshot, nodes: reachable(remains) });
   }
 
   /** The disk as it is now, for `afterPowerLoss`; taking it costs a map, not a copy of the bytes. */
@@ -93,7 +99,7 @@ export class SimulatedDisk implements FileSystem {
   /** Loses power here and comes back, without hooks. Handles of before are void. */
   losePower(survival: Survival): void {
     this.onStep = undefined;
-    this.#nodes = surviving(this.#nodes, ROOT, survival);
+    this.#nodes = reachable(new Losses(this.#nodes).after(survival));
   }
 
   /** The bytes of a file, to be damaged in place until the file is written to. */
@@ -165,13 +171,25 @@ export class SimulatedDisk implements FileSystem {
     const node = number === undefined ? undefined : this.#nodes.get(number);
     if (node === undefined) return undefined;
     if (node.kind === 'directory') return { kind: 'directory', size: 0, modifiedAt: 0 };
-    return { kind: 'file', size: node.size, modifiedAt: node.modifiedAt };
+    const { reads } = this;
+    const { size, modifiedAt } = node;
+    return {
+      kind: 'file',
+      // Whoever asks for the kind alone does not come to know the size.
+      get size(): number {
+        if (number !== undefined) reads?.size(number);
+        return size;
+      },
+      modifiedAt,
+    };
   }
 
   listSync(path: string): string[] {
     const call: DiskCall = { operation: 'list', path };
     this.begin(call);
-    return [...this.#directory(call, path).node.entries.keys()];
+    const { node, number } = this.#directory(call, path);
+    this.reads?.names(number);
+    return [...node.entries.keys()];
   }
 
   makeDirectorySync(path: string): void {
@@ -213,6 +231,7 @@ export class SimulatedDisk implements FileSystem {
     const number = this.#find(path);
     if (number === undefined) return;
     const { node } = this.#directory(call, path);
+    this.reads?.names(number);
     if (node.entries.size > 0) throw systemError('ENOTEMPTY', call);
     this.#parentOf(call).change({ type: 'unlink', name: basenameOf(path), node: number });
     this.end(call);
@@ -309,6 +328,7 @@ export class SimulatedDisk implements FileSystem {
     let number = ROOT;
     for (const name of namesOf(path)) {
       const node = this.#nodes.get(number);
+      this.reads?.name(number, name);
       const next = node?.kind === 'directory' ? node.entries.get(name) : undefined;
       if (next === undefined) return undefined;
       number = next;

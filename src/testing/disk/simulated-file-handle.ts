@@ -3,9 +3,11 @@ import { PAGE_BYTES } from '../../base/bytes.ts';
 import type { FileHandle, OpenMode } from '../../base/file-system.ts';
 import { type DiskCall, type DiskFault, systemError } from './calls.ts';
 import type { FileNode } from './nodes.ts';
+import type { DiskReads } from './reads.ts';
 
 /** What a handle needs of its disk. Files are named by number: a snapshot may put a copy in a file's place. */
 export interface HandleHost {
+  readonly reads: DiskReads | undefined;
   /** Counts the call; throws the error that it is told to end in, and returns any other fault. */
   begin(call: DiskCall): DiskFault | undefined;
   /** The call has changed something. */
@@ -49,6 +51,7 @@ export class SimulatedFileHandle implements FileHandle {
     const fault = this.#begin(call);
     this.#checkAlignment(call, target.byteOffset + offset, length, position);
     const count = fault !== undefined && 'bytes' in fault ? Math.min(fault.bytes, length) : length;
+    this.#disk.reads?.content(this.#node, position, count);
     return this.#disk.fileOf(call, this.#node).read(target.subarray(offset, offset + count), position);
   }
 
@@ -71,6 +74,7 @@ export class SimulatedFileHandle implements FileHandle {
   sizeSync(): number {
     const call: DiskCall = { operation: 'size', path: this.path };
     this.#begin(call);
+    this.#disk.reads?.size(this.#node);
     return this.#disk.fileOf(call, this.#node).size;
   }
 
