@@ -12,7 +12,7 @@ import { explore, newCounts } from './explore.ts';
 import { runSharedCase } from './shared.ts';
 
 /** An ordinary run takes a slice of it; `npm run test:faults` goes on for longer. */
-const SLICE = { seed: 20_260_102, seconds: Infinity, states: 6_000 };
+const SLICE = { seed: 20_260_102, seconds: Infinity, states: 3_000 };
 const CALLS_FAILED = 40;
 /** What waits for nothing but the thread itself; files, timers, workers and sockets have other kinds. */
 const IN_THE_LOOP = ['PROMISE', 'Immediate', 'TickObject', 'Microtask'];
@@ -38,7 +38,7 @@ describe('a store on a disk that loses power', () => {
       if (calls % 20 === 0) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
     };
     for (const faults of [{}, { onCall: stalls }]) {
-      const { counts } = await runCampaign({ seed: 12, seconds: Infinity, states: 2_000, ...faults });
+      const { counts } = await runCampaign({ seed: 12, seconds: Infinity, states: 1_000, ...faults });
       traces.push(counts.trace);
     }
     assert.ok(calls > 200);

@@ -37,7 +37,7 @@ export function* lossesAt(
     left.add(digest);
     misses = 0;
     yield { snapshot, remains };
-    if (losses.none) return;
+    if (left.size >= losses.most) return;
   }
 }
 

@@ -5,8 +5,7 @@
 import { PAGE_BYTES } from '../../src/base/bytes.ts';
 import { xxh64 } from '../../src/codec/checksum.ts';
 import { digestOfFile, digestOfName, digestOfPages } from '../../src/testing/disk/digest.ts';
-import { type Nodes, ROOT } from '../../src/testing/disk/losses.ts';
-import type { DirectoryNode, DiskNode } from '../../src/testing/disk/nodes.ts';
+import { type DirectoryNode, type DiskNode, type Nodes, ROOT } from '../../src/testing/disk/nodes.ts';
 import type { DiskReads } from '../../src/testing/disk/reads.ts';
 import { DIRECTORY } from './worker.ts';
 

@@ -5,8 +5,7 @@
 import { PAGE_BYTES } from '../../src/base/bytes.ts';
 import type { FileHandle, FileStat, FileSystem, OpenMode } from '../../src/base/file-system.ts';
 import { systemError } from '../../src/testing/disk/calls.ts';
-import type { Nodes } from '../../src/testing/disk/losses.ts';
-import type { FileNode, Page } from '../../src/testing/disk/nodes.ts';
+import type { FileNode, Nodes, Page } from '../../src/testing/disk/nodes.ts';
 import { filesIn, LOG } from './footprint.ts';
 
 /** Memory of a ring, and the pages that were read into it last. A recovery changes none of them. */

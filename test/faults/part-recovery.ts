@@ -8,10 +8,11 @@ import { BLOCK_KIND } from '../../src/coordinator/manifest/format.ts';
 import { loadManifest } from '../../src/coordinator/manifest/manifest.ts';
 import { writeSnapshot } from '../../src/coordinator/manifest/snapshot-writer.ts';
 import type { State } from '../../src/coordinator/state/state.ts';
-import { CONTROL_BYTES, type RingGeometry, slotBase } from '../../src/ring/geometry.ts';
+import { blockBytes, readBlockHeader } from '../../src/ring/block-format.ts';
+import { CONTROL_BYTES, FIRST_BLOCK_POSITION, type RingGeometry, slotBase } from '../../src/ring/geometry.ts';
 import type { LaneStart } from '../../src/ring/producer.ts';
 import { readIdentity } from '../../src/store/identity.ts';
-import type { Nodes } from '../../src/testing/disk/losses.ts';
+import type { Nodes } from '../../src/testing/disk/nodes.ts';
 import { SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { readCleanMark } from '../../src/wal/clean-mark.ts';
 import { recoverLane, type RecoveredLane, type StreamPosition } from '../../src/wal/recovery.ts';
@@ -120,7 +121,10 @@ class LogRecovery {
   }
 }
 
-/** All that a lane gives to whoever opens it: headers of frames lie in the bytes of the ring. */
+/**
+ * All that a lane gives to whoever opens it. Its blocks are whole: their checksums stand for them, and for the frames
+ * that they hold.
+ */
 function digestOfLane(
   { start, released, fillings, frames, unusableFiles, report }: RecoveredLane,
   geometry: RingGeometry,
@@ -129,23 +133,19 @@ function digestOfLane(
 ): bigint {
   // Nothing goes by the words of the report.
   const { damages, lost, lostTruncations } = report;
-  const text = JSON.stringify([
-    geometry,
-    clean,
-    start,
-    released,
-    fillings,
-    unusableFiles,
-    damages,
-    lost,
-    lostTruncations,
-  ]);
-  const bytes = fillings.map(
-    ({ slotSequence, endPosition }) => new Uint8Array(ring, slotBase(geometry, slotSequence), endPosition),
-  );
-  const places = Float64Array.from(frames, ({ at }) => at);
-  const parts = [Buffer.from(text), new Uint8Array(places.buffer), ...bytes];
-  return parts.reduce((digest, part) => xxh64(part, digest), 0n);
+  const text = [geometry, clean, start, released, fillings, unusableFiles, damages, lost, lostTruncations];
+  const view = new DataView(ring);
+  const parts: bigint[] = frames.map(({ at }) => BigInt(at));
+  for (const { slotSequence, endPosition } of fillings) {
+    const base = slotBase(geometry, slotSequence);
+    for (let position = FIRST_BLOCK_POSITION; position < endPosition;) {
+      const { checksum, payloadBytes } = readBlockHeader(view, base + position);
+      parts.push(checksum);
+      position += blockBytes(payloadBytes);
+    }
+  }
+  const digest = xxh64(Buffer.from(JSON.stringify(text)));
+  return xxh64(new Uint8Array(BigUint64Array.from(parts).buffer), digest);
 }
 
 const memories = new Map<number, RingMemory>();

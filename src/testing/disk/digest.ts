@@ -1,8 +1,7 @@
 /** What a disk holds, as a number: equal for disks that readers can tell apart by the times of files alone. */
 import { PAGE_BYTES } from '../../base/bytes.ts';
 import { xxh64 } from '../../codec/checksum.ts';
-import type { Nodes } from './losses.ts';
-import type { FileNode, Page } from './nodes.ts';
+import type { FileNode, Nodes, Page } from './nodes.ts';
 
 const ZEROS = new Uint8Array(PAGE_BYTES);
 

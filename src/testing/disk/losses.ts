@@ -11,17 +11,12 @@ import {
   type DiskNode,
   FileNode,
   type NameChange,
+  type Nodes,
   type Page,
+  ROOT,
   SECTOR_BYTES,
 } from './nodes.ts';
 import type { Survival } from './power-loss.ts';
-
-export const ROOT = 0;
-
-/** Files and directories by number. */
-export interface Nodes {
-  get(number: number): DiskNode | undefined;
-}
 
 /** What a loss leaves, all of it durable. */
 export interface Remains extends Nodes {
@@ -48,9 +43,10 @@ export class Losses {
     this.#visit(ROOT, '/', new Set());
   }
 
-  /** Nothing can be lost. */
-  get none(): boolean {
-    return this.#files.length === 0 && this.#directories.length === 0;
+  /** They leave no more than so many different disks. */
+  get most(): number {
+    if (this.#files.length > 0) return Infinity;
+    return 2 ** this.#directories.reduce((sum, { node }) => sum + node.unsynced.length, 0);
   }
 
   /** What is left when a loss decides so. */

@@ -158,6 +158,14 @@ export class DirectoryNode {
 
 export type DiskNode = FileNode | DirectoryNode;
 
+/** Files and directories by number. */
+export interface Nodes {
+  get(number: number): DiskNode | undefined;
+}
+
+/** The directory that all paths begin in. */
+export const ROOT = 0;
+
 export function applyNameChange(entries: Map<string, number>, change: NameChange): void {
   if (change.type === 'unlink') {
     entries.delete(change.name);
