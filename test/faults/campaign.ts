@@ -1,5 +1,6 @@
 /**
- * Random workloads on a simulated disk that loses power at every step, and fails single calls. A failure is made smaller.
+ * Random workloads on a simulated disk that loses power at every step, and fails single calls. A failure is made
+ * smaller.
  */
 import { SeededRandom } from '../../src/base/random.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';

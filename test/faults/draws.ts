@@ -11,8 +11,8 @@ import { KILL } from './recovery.ts';
 const MISSES_MAX = 8;
 
 /**
- * Different disks that losses at a moment may leave, until new ones become rare: first the one of a killed process, then
- * some of all kinds, then what tears each page by itself, as most writes can be torn in thousands of ways.
+ * Different disks that losses at a moment may leave, until new ones become rare: first the one of a killed process,
+ * then some of all kinds, then what tears each page by itself, as most writes can be torn in thousands of ways.
  */
 export function* lossesAt(
   snapshot: DiskSnapshot,

@@ -1,7 +1,7 @@
 /**
  * What is known of disks: what a store in each shows, and which expectations that was held against. Chance, time and
  * what an opening reads decide what it does. So a disk is opened when it answers something that an opening asks as no
- * disk before it did; else it shows what that one showed, which is held against what was acknowledged at its own moment.
+ * disk did before; else it shows what that one showed, which is held against what was acknowledged at its own moment.
  */
 import assert from 'node:assert/strict';
 import { xxh64 } from '../../src/codec/checksum.ts';

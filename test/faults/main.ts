@@ -133,8 +133,8 @@ function report(done: readonly (Progress | undefined)[]): string {
   const rate = Math.round((1_000_000 * states) / Math.max(1, cpu));
   return [
     `${workloads} workloads, ${states} states after a power loss, ${rate} a second of a processor (${draws} drawn):`,
-    `  ${opened} stores opened, and ${parts} manifests and logs recovered; the others differ from one of these in nothing`,
-    '    that opening reads',
+    `  ${opened} stores opened, and ${parts} manifests and logs recovered: the others differ from one of`,
+    '    these in nothing that opening reads',
     `  ${duringRecovery} lost power in recovery, and ${continued} stores were written to and opened again`,
     `${failedCalls} workloads with a failing call`,
     `${sharedRecords} records acknowledged over unreliable services`,

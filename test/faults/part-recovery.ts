@@ -1,7 +1,7 @@
 /**
  * What the recovery of the manifest and of the log give, each alone: it costs far less than a whole store. Two disks
- * whose manifests hold the same state, and whose logs recover to the same frames at the same places, are one to all that
- * follows.
+ * whose manifests hold the same state, and whose logs recover to the same frames at the same places, are one to all
+ * that follows.
  */
 import { xxh64 } from '../../src/codec/checksum.ts';
 import { BLOCK_KIND } from '../../src/coordinator/manifest/format.ts';
