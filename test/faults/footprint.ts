@@ -14,8 +14,8 @@ export const MANIFEST: string = `${DIRECTORY}/manifest`;
 
 /**
  * A question about a disk as it was before it was opened. What a part of the store recovers to stands for the files
- * that only its recovery reads: `manifest` for the state, and `log` for what the slot files and the clean mark give when
- * the manifest has come as far as it has.
+ * that only its recovery reads: `manifest` for the state, and `log` for what the slot files and the clean mark give
+ * when the manifest has come as far as it has.
  */
 export type Question = (DiskQuestion | { readonly about: 'manifest' } | { readonly about: 'log' }) & {
   /** Equal for equal questions. */
