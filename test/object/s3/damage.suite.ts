@@ -10,7 +10,14 @@ import {
 } from '@aws-sdk/client-s3';
 import { viewOf, writeUint64 } from '../../../src/base/bytes.ts';
 import { type ErrorCode, isMillraceError, type OpenOptions, type Store } from '../../../src/index.ts';
-import { FOOTER_HEADER_BYTES, RUN_FIELD, TAIL_BYTES, TAIL_FIELD } from '../../../src/segment/format.ts';
+import { CHUNK_FIELD, CHUNK_VERSION } from '../../../src/segment/chunk-format.ts';
+import {
+  FOOTER_HEADER_BYTES,
+  RUN_FIELD,
+  SEGMENT_HEADER_BYTES,
+  TAIL_BYTES,
+  TAIL_FIELD,
+} from '../../../src/segment/format.ts';
 import { s3 } from '../../../src/s3/index.ts';
 import type { S3Server } from '../../support/ceph-server.ts';
 import { collect, numbered, StoreFolder } from '../../support/test-store.ts';
@@ -121,6 +128,15 @@ const DAMAGES: readonly Damage[] = [
     code: CORRUPT,
     scans: true,
     make: (victim, { newer }) => victim.change(newer, claimRecords),
+  },
+  {
+    what: 'of a newer format',
+    code: 'ERR_MILLRACE_FORMAT_TOO_NEW',
+    make: (victim, { newer }) =>
+      victim.change(newer, (bytes) => {
+        bytes.writeUInt16LE(CHUNK_VERSION + 1, SEGMENT_HEADER_BYTES + CHUNK_FIELD.version);
+        return bytes;
+      }),
   },
   {
     what: 'exchanged with its neighbour',

@@ -2,11 +2,14 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { PART_BYTES_MIN } from '../../../src/object/s3/options.ts';
 import { patternBytes, putObject, withCode } from '../../../src/testing/object-store-contract.ts';
+import { s3 } from '../../../src/s3/index.ts';
 import type { S3Server } from '../../support/ceph-server.ts';
+import { until } from '../../support/child-processes.ts';
 import { FaultProxy } from '../../support/fault-proxy.ts';
+import { numbered, StoreFolder, texts } from '../../support/test-store.ts';
 import { cutTests } from './cuts.suite.ts';
 import { close, first, type Fixture, isAny, isPut, open, SLOW_DOWN, THE_FUTURE } from './fault-fixture.ts';
-import { keysIn, largeBytes } from './s3-fixture.ts';
+import { freshOptions, keysIn, largeBytes } from './s3-fixture.ts';
 
 export function s3FaultSuite(server: () => S3Server): void {
   describe('faults of S3', () => {
@@ -43,6 +46,32 @@ function passingFaultTests(fixture: Fixture): void {
       again();
       assert.deepEqual(await store.delete(['k']), ['k']);
       await close(store, direct);
+    });
+  }
+
+  for (const [wal, options] of Object.entries({
+    with: {},
+    without: { wal: false, diskless: { interval: 5 } },
+  } as const)) {
+    test(`a store ${wal} a WAL whose bucket answers 503 to everything goes on by itself when that is over`, async (t) => {
+      const { endpoint } = fixture;
+      const objects = s3({ ...freshOptions(fixture.server(), { attempts: 2 }), endpoint });
+      const store = await new StoreFolder(t).open({ objects, compaction: false, cacheBytes: 0, ...options });
+      const stream = await store.stream('s');
+      await stream.append('record 0');
+      await store.flush();
+      fixture.proxy.plan(() => SLOW_DOWN);
+      let done = false;
+      const appends = Promise.all(numbered(20, 'record ', 1).map((value) => stream.append(value)));
+      const flushed = appends.then(() => store.flush()).finally(() => (done = true));
+      await until('attempts in vain', async () => (store.stats().flush?.retries ?? 0) >= 2);
+      assert.ok(!done, 'nothing is said to be stored meanwhile');
+      await assert.rejects(texts(stream.read()), withCode('ERR_MILLRACE_UNAVAILABLE'));
+      fixture.proxy.plan();
+      await flushed;
+      assert.deepEqual(await texts(stream.read()), numbered(21));
+      assert.deepEqual((await store.verify()).problems, []);
+      await store.close();
     });
   }
 
