@@ -52,10 +52,7 @@ export const systemEnvironment: StoreEnvironment = {
     new WorkerPool(flushThreads, rewriteThreads, flushesAtOnce),
 };
 
-/**
- * All processors but the one that appends. Where there are two, a second thread finds nothing to run on that the first
- * would not have had, and starting it and compiling its code costs as much as a slot's flush (docs/decisions/0017).
- */
+/** All processors but the one that appends; two at least, for appends that wait leave theirs (docs/decisions/0017). */
 function idleProcessors(): number {
-  return Math.max(1, availableParallelism() - 1);
+  return Math.max(2, availableParallelism() - 1);
 }

@@ -23,7 +23,7 @@ import type { StoreLock } from './lock.ts';
 import { refuseMisplaced } from './misplaced-objects.ts';
 import { codecsOf } from './open-log.ts';
 import { openManifest } from './open-manifest.ts';
-import { flushesPerThread, type OpenedObjects, openObjects } from './open-objects.ts';
+import { type OpenedObjects, openObjects } from './open-objects.ts';
 import type { Settings } from './options.ts';
 import type { StorePaths } from './paths.ts';
 import { Store } from './store.ts';
@@ -137,7 +137,7 @@ async function assemble(parts: OpenedParts, opened: Closer[]): Promise<Store> {
   const compression = await codecsOf(coordinator);
   const pool = environment.makePool({
     rewriteThreads: settings.compaction.maxConcurrentJobs,
-    flushesAtOnce: flushesPerThread(settings),
+    flushesAtOnce: settings.objects === undefined ? 1 : UPLOADS_PER_THREAD,
   });
   opened.push(() => pool.close());
   const writer = new DisklessWriter({
@@ -157,3 +157,6 @@ async function assemble(parts: OpenedParts, opened: Closer[]): Promise<Store> {
   const working = { usage, writer, compaction, closePool: () => pool.close(), compression };
   return new Store({ ...common, ...nothingRecovered, ...working });
 }
+
+/** A remote store answers late: while one upload of a thread waits, others go on. */
+const UPLOADS_PER_THREAD = 4;

@@ -34,11 +34,3 @@ export async function openObjects(
   const descriptor = describeDirectoryStore({ root: paths.objects });
   return { objects: new MeteredObjectStore(directory), cache: undefined, descriptor };
 }
-
-/** A remote store answers late: while one upload of a thread waits, others go on. */
-const UPLOADS_PER_THREAD = 4;
-
-/** How many flushes a thread of the pool has at once. */
-export function flushesPerThread({ objects }: Settings): number {
-  return objects === undefined ? 1 : UPLOADS_PER_THREAD;
-}

@@ -32,7 +32,7 @@ import { backupSourceOf } from './backup.ts';
 import { openManifest } from './open-manifest.ts';
 import { NO_LANES, type RecoveredLanes, recoverLanes, withLanes } from './producers/lane-recovery.ts';
 import { codecsOf, type OpenedBase, type OpenedLog, openLog } from './open-log.ts';
-import { flushesPerThread, openObjects } from './open-objects.ts';
+import { openObjects } from './open-objects.ts';
 import { type OpenOptions, type Settings, settingsOf } from './options.ts';
 import type { StoreUsage } from './parts.ts';
 import { type StorePaths, storePaths } from './paths.ts';
@@ -154,10 +154,7 @@ async function openWritable(
     const { objects, cache, descriptor } = await openObjects(environment, settings, paths);
     opened.push(() => objects.close());
     await refuseMisplaced(fileSystem, paths, settings, coordinator, objects);
-    const pool = environment.makePool({
-      rewriteThreads: settings.compaction.maxConcurrentJobs,
-      flushesAtOnce: flushesPerThread(settings),
-    });
+    const pool = environment.makePool({ rewriteThreads: settings.compaction.maxConcurrentJobs });
     opened.push(() => pool.close());
     const announcer = new Announcer(storeId);
     const base = { environment, settings, paths, storeId, announcer, coordinator, pool, objects: descriptor };
