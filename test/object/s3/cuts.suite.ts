@@ -7,7 +7,7 @@ import { patternBytes, putObject, withCode } from '../../../src/testing/object-s
 import { close, first, type Fixture, isAny, isPut, open, THE_FUTURE } from './fault-fixture.ts';
 import { keysIn, largeBytes } from './s3-fixture.ts';
 
-/** Bytes between two cuts of answers that are not cut at each byte; 1 takes a minute. */
+/** Bytes between two cuts of answers that are not cut at each byte. Of uploads the server keeps each part for hours. */
 const STEP = Number(process.env['MILLRACE_CUT_STEP'] ?? 61);
 
 /** Only these may come of an answer that was cut: never bytes, never a claim about the object. */

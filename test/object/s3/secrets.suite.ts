@@ -91,7 +91,7 @@ export function s3SecretSuite(server: () => S3Server): void {
         });
         const { bucket, prefix, endpoint } = options;
         const place = `s3://${bucket}/${prefix}?endpoint=${encodeURIComponent(String(endpoint))}`;
-        const commands = wrong === 'name' ? [] : [['verify'], ['compact'], ['gc', '--dry-run']];
+        const commands = wrong === 'name' ? [] : [['verify'], ['gc', '--dry-run']];
         for (const [command = '', ...rest] of commands) {
           const args = [command, folder.dir, ...rest, '--objects', place];
           const { code, stdout, stderr } = await runCli(args);
