@@ -160,6 +160,7 @@ suite('installed into an empty project', () => {
 });
 
 suite('bundled by esbuild', () => {
+  const external = ['piscina', 'lz4-wasm-nodejs', '@aws-sdk/client-s3', 'pg', 'commander', 'cli-progress'];
   const options = { bundle: true, platform: 'node', format: 'esm', splitting: true, logLevel: 'error' } as const;
 
   test('with millrace left outside, nothing is to be said', async () => {
@@ -174,6 +175,14 @@ suite('bundled by esbuild', () => {
       outExtension: { '.js': '.mjs' },
     });
     expectOutput(join(outdir, 'outside.mjs'), 'data-outside');
+  });
+
+  test('what runs by being imported stays, though nothing is taken from it', async () => {
+    for (const entry of ['cli', 'workers/wal', 'workers/pool', 'workers/load']) {
+      const stdin = { contents: `import 'millrace/${entry}';`, resolveDir: project };
+      const { outputFiles } = await build({ ...options, splitting: false, external, stdin, write: false });
+      assert.ok((outputFiles[0]?.text.length ?? 0) > 1_000, `nothing is left of millrace/${entry}`);
+    }
   });
 
   test('with millrace inside, its workers are entries of their own', async () => {
@@ -194,7 +203,7 @@ suite('bundled by esbuild', () => {
         'millrace-load': 'millrace/workers/load',
       },
       outdir,
-      external: ['piscina', 'lz4-wasm-nodejs', '@aws-sdk/client-s3', 'pg', 'commander', 'cli-progress'],
+      external,
       outExtension: { '.js': '.mjs' },
     });
     const dist = join(installed(), 'dist');
