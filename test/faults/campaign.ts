@@ -13,7 +13,7 @@ import { drawWorkload, type Workload } from './steps.ts';
 const STEPS_MIN = 4;
 const STEPS_MAX = 40;
 /** Runs of each workload with another call that fails. */
-const FAULTS_PER_WORKLOAD = 3;
+const FAULTS_PER_WORKLOAD = 5;
 /** After so many workloads, clients share a store once. */
 const WORKLOADS_PER_SHARED = 4;
 /** The most that any call has. */

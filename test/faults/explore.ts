@@ -20,11 +20,11 @@ import { settle, Worker } from './worker.ts';
 /** Disks that losses at one step leave, at most. */
 const STATES_OF_STEP = 1_024;
 /** One in so many recoveries loses power itself, at so many of its steps. */
-const RECOVERIES_INTERRUPTED = 800;
+const RECOVERIES_INTERRUPTED = 500;
 const STEPS_OF_RECOVERY = 20;
 const STATES_OF_RECOVERY_STEP = 16;
 /** One in so many recovered stores goes on: it is written to, verified and opened again. */
-const STORES_CONTINUED = 1_600;
+const STORES_CONTINUED = 450;
 
 export interface Counts {
   /** Disks that a loss left, and what is on them held against the oracle. */
