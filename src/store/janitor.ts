@@ -66,8 +66,8 @@ export class Janitor {
 
   /**
    * Ends the rounds. A process that was too short for one makes it now, unless it is to do without: where all are
-   * short, as those of a timetable, nothing would ever be deleted. Takes two seconds at most: what is under way then is
-   * for the next process.
+   * short, as those of a timetable, nothing would ever be deleted. Waits for retention that is at work, too. Takes two
+   * seconds at most, whatever hangs: what is under way then is for the next process.
    */
   async stop(withLast = true): Promise<void> {
     this.#stopTimer?.();
@@ -79,6 +79,8 @@ export class Janitor {
     const rounds = async (): Promise<void> => {
       await this.#running;
       if (isDue) await this.#lastRound(over.signal);
+      // The last commits may have let retention go to work.
+      await this.#trimming.exclusively(() => Promise.resolve());
     };
     await Promise.race([rounds(), timers.sleep(CLOSING_TIME, over.signal)]).finally(() => {
       over.abort();

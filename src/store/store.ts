@@ -291,10 +291,8 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
     const closing = closeAll([
       // First: the others may be waiting for the flush.
       async () => writer?.close(),
-      async () => this.#janitor?.stop(isSound),
       async () => this.#parts.compaction?.stop(),
-      // The last commits may have let retention go to work.
-      async () => this.#trimming?.exclusively(() => Promise.resolve()),
+      async () => this.#janitor?.stop(isSound),
       closePool,
       () => coordinator.close(),
       () => objects.close(),

@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { suite, test } from 'node:test';
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { SteadyTime } from '../../src/base/clock.ts';
+import type { Coordinator } from '../../src/coordinator/coordinator.ts';
+import { open } from '../../src/index.ts';
 import type { ObjectStore } from '../../src/object/object-store.ts';
 import { Janitor } from '../../src/store/janitor.ts';
 import { Trimming } from '../../src/store/trimming.ts';
@@ -126,5 +129,26 @@ suite('a process that ends before the first round', () => {
     time.advance(2_000);
     await stopping;
     assert.equal(janitor.counters.deleted, 0);
+  });
+
+  test('closes in spite of a coordinator that does not answer', async (t) => {
+    const { coordinator } = await World.open();
+    let hangs = false;
+    const answering: ProxyHandler<Coordinator> = {
+      get: (target, name) => {
+        const value = Reflect.get(target, name, target) as unknown;
+        if (typeof value !== 'function') return value;
+        return (...given: unknown[]) =>
+          hangs && name !== 'close' ? new Promise(() => undefined) : (value.apply(target, given) as unknown);
+      },
+    };
+    const component = { open: () => Promise.resolve(new Proxy(coordinator, answering)) };
+    const objects = new StoreFolder(t).parent;
+    const store = await open({ wal: false, coordinator: component, objects: join(objects, 'objects') });
+    await (await store.stream('s')).append('a record');
+    hangs = true;
+    await store.close();
+    hangs = false;
+    await assert.rejects(coordinator.streams(), { code: 'ERR_MILLRACE_CLOSED' });
   });
 });
