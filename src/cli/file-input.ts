@@ -46,7 +46,7 @@ async function* chunksOf(
   signal: AbortSignal | undefined,
   clock: Clock,
 ): AsyncGenerator<Buffer, void> {
-  const { size } = fstatSync(descriptor);
+  let { size } = fstatSync(descriptor);
   let blocking = true;
   let turnBytes = 0;
   let readBytes = 0;
@@ -61,6 +61,8 @@ async function* chunksOf(
       return;
     }
     readBytes += bytes;
+    // It has grown: a log that is written to meanwhile, which may be cut as well.
+    if (readBytes > size) size = Math.max(size, fstatSync(descriptor).size);
     yield area.subarray(0, bytes);
     turnBytes += bytes;
     if (turnBytes < TURN_BYTES) continue;

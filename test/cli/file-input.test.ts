@@ -48,25 +48,32 @@ describe('a file as input', () => {
     });
   }
 
-  for (const [what, length, fails] of [
-    ['that is made shorter while it is read is an error: its last line is cut off', 300_000, true],
-    ['that is made empty while it is read is an error, too', 0, true],
-    ['that grows while it is read is read to its end', 3_000_000, false],
+  // From 2,000,000 bytes on, the lengths that it has after each chunk: the eighth is the last.
+  const seven = Array.from<undefined>({ length: 7 });
+  for (const [what, lengths, fails] of [
+    ['that is made shorter while it is read is an error: its last line is cut off', [300_000], true],
+    ['that is made empty while it is read is an error, too', [0], true],
+    ['that grows while it is read, and is made shorter then, is one as well', [...seven, 4_000_000, 1_000], true],
+    ['that grows while it is read is read to its end', [3_000_000], false],
+    ['that is made empty once it was read is whole', [...seven, 0], false],
   ] as const) {
     it(what, async (t) => {
       const descriptor = fileOf(t, Buffer.alloc(2_000_000));
+      const left: (number | undefined)[] = [...lengths];
       let bytes = 0;
       const reading = async (): Promise<void> => {
         for await (const chunk of fileInput(descriptor).chunks) {
-          if (bytes === 0) ftruncateSync(descriptor, length);
+          const length = left.shift();
+          if (length !== undefined) ftruncateSync(descriptor, length);
           bytes += chunk.length;
         }
       };
-      if (!fails) return assert.doesNotReject(reading).then(() => assert.equal(bytes, length));
-      const details = (): object => ({ before: 2_000_000, now: length, readBytes: bytes });
+      const now = lengths.at(-1);
+      if (!fails) return assert.doesNotReject(reading).then(() => assert.equal(bytes, now === 0 ? 2_000_000 : now));
+      const before = Math.max(2_000_000, ...lengths.map((length) => length ?? 0));
       await assert.rejects(reading, (error) => {
         assert.ok(isMillraceError(error, 'ERR_MILLRACE_READ_FAILED'), String(error));
-        assert.deepEqual(error.details, details());
+        assert.deepEqual(error.details, { before, now, readBytes: bytes });
         return true;
       });
     });
