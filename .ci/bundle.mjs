@@ -32,7 +32,8 @@ const OPTIONS = {
   // Nothing of a user's is in a trace or in a heap snapshot under a name that the bundler made up.
   keepNames: true,
   legalComments: 'none',
-  sourcemap: true,
+  // For debugging here. The package has none, and a bundler of a user would miss those that a file names.
+  sourcemap: 'external',
   sourcesContent: false,
   metafile: true,
   logLevel: 'warning',

@@ -25,7 +25,8 @@ export function* lossesAt(
   let tears = false;
   for (let misses = 0; misses < MISSES_MAX && left.size < most;) {
     const draws = new SeededRandom(random.uint32());
-    const kind = left.size === 0 ? KILL : randomSurvival(draws);
+    const isKill = left.size === 0;
+    const kind = isKill ? KILL : randomSurvival(draws);
     const remains = losses.after(tears ? tornPages(kind, draws) : kind);
     drawn();
     const digest = remains.digest();
@@ -36,7 +37,7 @@ export function* lossesAt(
     }
     left.add(digest);
     misses = 0;
-    yield { snapshot, remains };
+    yield { snapshot, remains, isKill };
     if (left.size >= losses.most) return;
   }
 }

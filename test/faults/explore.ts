@@ -13,7 +13,14 @@ import { checkStore, type Floor } from './check.ts';
 import { lossesAt } from './draws.ts';
 import { KnownDisks } from './known-disks.ts';
 import { Oracle } from './oracle.ts';
-import { type CrashPoint, KILL, recordRecovery, recover, type RecoveryOptions, type RecoveryStep } from './recovery.ts';
+import {
+  type CrashPoint,
+  killed,
+  recordRecovery,
+  recover,
+  type RecoveryOptions,
+  type RecoveryStep,
+} from './recovery.ts';
 import type { Workload } from './steps.ts';
 import { settle, Worker } from './worker.ts';
 
@@ -21,6 +28,8 @@ import { settle, Worker } from './worker.ts';
 const STATES_OF_STEP = 1_024;
 /** One in so many recoveries loses power itself, at so many of its steps. */
 const RECOVERIES_INTERRUPTED = 500;
+/** The same of those after a kill, of which a step has one: what they read may not be on the disk yet. */
+const KILLS_INTERRUPTED = 40;
 const STEPS_OF_RECOVERY = 20;
 const STATES_OF_RECOVERY_STEP = 16;
 /** One in so many recovered stores goes on: it is written to, verified and opened again. */
@@ -125,8 +134,7 @@ export async function explore(options: ExploreOptions): Promise<void> {
     worker.environment.dispose();
     await tryLosses(options, random, points);
     points = [];
-    const survival = step.power ? randomSurvival(new SeededRandom(step.seed)) : KILL;
-    disk = SimulatedDisk.afterPowerLoss(lost, survival);
+    disk = step.power ? SimulatedDisk.afterPowerLoss(lost, randomSurvival(new SeededRandom(step.seed))) : killed(lost);
     worker = begin(disk, slots, oracle);
     worker.oracle = oracle.after(await checkStore(await worker.open(), oracle, oracle.now + 1));
   }
@@ -163,13 +171,10 @@ async function tryLosses(options: ExploreOptions, random: SeededRandom, points: 
           assert.deepEqual(again, found, 'a disk shows what one showed that is read alike');
           counts.continued += 1;
         }
-        if (decisions.below(RECOVERIES_INTERRUPTED) === 0) {
-          await interruptRecovery(
-            counts,
-            { ...recovery, disk: SimulatedDisk.of(loss.snapshot, loss.remains) },
-            found,
-            known,
-          );
+        const { snapshot, remains, isKill } = loss;
+        if (decisions.below(isKill ? KILLS_INTERRUPTED : RECOVERIES_INTERRUPTED) === 0) {
+          const disk = isKill ? killed(snapshot) : SimulatedDisk.of(snapshot, remains);
+          await interruptRecovery(counts, { ...recovery, disk }, found, known);
         }
       } catch (error) {
         throw new Error(`power lost during ${point.during}`, { cause: error });

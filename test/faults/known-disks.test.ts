@@ -48,12 +48,12 @@ describe('a disk that answers all that opening asks as another one did', () => {
       const random = new SeededRandom(seed);
       const points = await pointsOf(seed);
       for (const point of points.filter((_, index) => index % STRIDE === 0)) {
-        for (const { snapshot, remains } of lossesAt(point.snapshot, random, 4, () => undefined)) {
+        for (const loss of lossesAt(point.snapshot, random, 4, () => undefined)) {
           const before = opened;
-          const found = await known.check({ snapshot, remains }, { mode, point, seed, rings });
+          const found = await known.check(loss, { mode, point, seed, rings });
           states += 1;
           if (opened > before) continue;
-          const disk = SimulatedDisk.of(snapshot, remains);
+          const disk = SimulatedDisk.of(loss.snapshot, loss.remains);
           assert.deepEqual(await recover({ mode, point, disk, seed, rings }), found);
         }
       }

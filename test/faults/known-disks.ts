@@ -25,6 +25,8 @@ interface Branch {
 export interface Loss {
   readonly snapshot: DiskSnapshot;
   readonly remains: Remains;
+  /** Of a process that was killed: what was not synced is there, until power is lost. */
+  readonly isKill: boolean;
 }
 
 export interface KnownDisksEvents {

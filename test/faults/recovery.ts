@@ -4,7 +4,7 @@ import type { Store } from '../../src/index.ts';
 import { openIn } from '../../src/store/open.ts';
 import { type Survival, survivingPages } from '../../src/testing/disk/power-loss.ts';
 import type { DiskReads } from '../../src/testing/disk/reads.ts';
-import type { DiskSnapshot, SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
+import { type DiskSnapshot, SimulatedDisk } from '../../src/testing/disk/simulated-disk.ts';
 import { type RingSupply, SimulatedEnvironment } from '../../src/testing/simulated-environment.ts';
 import { SimulatedTime } from '../../src/testing/simulated-time.ts';
 import { checkStore, type Floor, lookAt, type SeenStore } from './check.ts';
@@ -25,6 +25,11 @@ export interface CrashPoint {
 
 /** Of a process that is killed: the disk goes on as it is. */
 export const KILL: Survival = survivingPages(() => true);
+
+/** The disk that a killed process leaves. What was not synced is there, and a loss of power may still take it. */
+export function killed(snapshot: DiskSnapshot): SimulatedDisk {
+  return new SimulatedDisk(snapshot.options, snapshot);
+}
 
 export interface RecoveryOptions {
   readonly mode: Mode;
