@@ -6,7 +6,6 @@
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { build } from 'esbuild';
 import { filesBelow, ROOT } from './paths.mjs';
 
 /** Relative to the repository. */
@@ -88,7 +87,9 @@ function entriesOf({ exports }) {
 }
 
 /** `folder`: where the bundle is from there. */
-function buildGroup(entryPoints, outdir, folder) {
+async function buildGroup(entryPoints, outdir, folder) {
+  // Not at the top: the script that installs what is missing in a fresh clone imports this module before.
+  const { build } = await import('esbuild');
   return build({
     ...OPTIONS,
     entryPoints,
