@@ -9,6 +9,7 @@ import { missingFiles, missingScripts } from './tidy/mentions.ts';
 import { foldersWithoutRank, rankViolations } from './tidy/ranks.ts';
 import { entriesOf, type PackageEntries, unreachedFiles } from './tidy/reachability.ts';
 import { parseSources, textFiles, type Violation } from './tidy/repository.ts';
+import { packagesBeforeInstall } from './tidy/scripts.ts';
 import { fileLengthViolations, functionLengthViolations, lineLengthViolations } from './tidy/sizes.ts';
 
 /**
@@ -38,6 +39,10 @@ suite('structure', () => {
   test('every source folder has a rank', () => expectNone(foldersWithoutRank(paths)));
   test('imports go to lower ranks only', () => expectNone(rankViolations(sources)));
   test('imports form no cycle', () => expectNone(importCycles(engine)));
+  test('what installs the packages needs none', () => {
+    assert.ok(paths.includes('.ci/prepare.mjs'));
+    expectNone(packagesBeforeInstall(texts, '.ci/prepare.mjs'));
+  });
 
   const noIndex = paths.includes('src/index.ts') ? false : 'src/index.ts does not exist yet, so nothing can be reached';
   test('every source file is reached from an entry of the package', { skip: noIndex }, (context) => {

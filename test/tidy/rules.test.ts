@@ -9,11 +9,31 @@ import { missingFiles, missingScripts } from './mentions.ts';
 import { foldersWithoutRank, rankViolations } from './ranks.ts';
 import { entriesOf, unreachedFiles } from './reachability.ts';
 import { parseSource, type TextFile } from './repository.ts';
+import { packagesBeforeInstall } from './scripts.ts';
 import { fileLengthViolations, functionLengthViolations, lineLengthViolations } from './sizes.ts';
 
 function rankCheck(path: string, specifier: string): number {
   return rankViolations([parseSource(path, `import { a } from '${specifier}';`)]).length;
 }
+
+suite('scripts before the installation', () => {
+  const found = (text: string): number => {
+    const files = [
+      { path: '.ci/a.mjs', text: `import './b.mjs';` },
+      { path: '.ci/b.mjs', text },
+    ];
+    return packagesBeforeInstall(files, '.ci/a.mjs').length;
+  };
+
+  test('import no package, wherever in what they import', () => {
+    assert.equal(found(`import { build } from 'esbuild';`), 1);
+    assert.equal(found(`export * from 'esbuild';`), 1);
+  });
+
+  test('may load one when it is there', () => {
+    assert.equal(found(`import 'node:fs'; import './a.mjs'; export const build = () => import('esbuild');`), 0);
+  });
+});
 
 suite('ranks', () => {
   test('down is allowed', () => {
