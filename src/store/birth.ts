@@ -111,6 +111,28 @@ export function makeFolders(fileSystem: FileSystem, paths: StorePaths): void {
     fileSystem.syncDirectorySync(folder);
   }
   fileSystem.syncDirectorySync(paths.root);
+  syncParents(fileSystem, paths.root);
+}
+
+/**
+ * Of a store that is there: it may be the work of a process that was killed before it had synced what it had made, or
+ * renamed. Without this a power loss would take those names, with all that was acknowledged behind them since.
+ */
+export function settleNames(fileSystem: FileSystem, paths: StorePaths): void {
+  fileSystem.syncDirectorySync(paths.root);
+  if (fileSystem.statSync(paths.wal)?.kind === 'directory') fileSystem.syncDirectorySync(paths.wal);
+}
+
+/** The same of the directories on the way to a store that is born: nobody else will look after them. */
+function syncParents(fileSystem: FileSystem, root: string): void {
+  for (let path = root; path !== dirname(path); path = dirname(path)) {
+    try {
+      fileSystem.syncDirectorySync(dirname(path));
+    } catch (error) {
+      // Who may not read it has made nothing in it, and some file systems have no such sync.
+      if (!isSystemError(error, 'EACCES', 'EPERM', 'EINVAL', 'EROFS', 'ENOTSUP')) throw error;
+    }
+  }
 }
 
 function clearFolder(fileSystem: FileSystem, folder: string): void {

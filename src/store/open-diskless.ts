@@ -12,7 +12,7 @@ import { type CallTimer, timedCoordinator } from '../coordinator/timed-coordinat
 import { MillraceError } from '../errors/millrace-error.ts';
 import { STORE_ID_BYTES } from '../ring/block-format.ts';
 import { backupSourceOf } from './backup.ts';
-import { checkManifest, findStore, makeFolders, prepareDirectory } from './birth.ts';
+import { checkManifest, findStore, makeFolders, prepareDirectory, settleNames } from './birth.ts';
 import { type Closer, closingOnFailure } from './closing.ts';
 import { makeCompactionAgent } from './compaction-agent.ts';
 import { DisklessWriter } from './diskless-writer.ts';
@@ -79,6 +79,7 @@ export async function openAlone(
   } else {
     checkManifest(fileSystem, paths);
     refuseWal(fileSystem, paths);
+    settleNames(fileSystem, paths);
   }
   return closingOnFailure(async (opened) => {
     const { coordinator, timings } = await openManifest(environment, settings, paths, storeId);

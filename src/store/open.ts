@@ -15,6 +15,7 @@ import {
   prepareDirectory,
   refuseRestoring,
   removeMade,
+  settleNames,
   undoBirth,
 } from './birth.ts';
 import { closingOnFailure } from './closing.ts';
@@ -146,6 +147,7 @@ async function openWritable(
   } else {
     checkManifest(fileSystem, paths);
     refuseWithoutWal(fileSystem, paths);
+    settleNames(fileSystem, paths);
     settleWalFolder(fileSystem, paths);
   }
   return closingOnFailure(async (opened) => {

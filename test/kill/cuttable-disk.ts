@@ -5,7 +5,7 @@ import { ImageDisk } from './image-disk.ts';
 import type { FileSystemName } from './image-mounts.ts';
 
 const SOURCE: string = join(import.meta.dirname, '..', '..', '..', 'test', 'kill', 'power-cut.c');
-const MEBIBYTES: Readonly<Record<FileSystemName, number>> = { ext4: 256, xfs: 512 };
+const MEBIBYTES: Readonly<Record<FileSystemName, number>> = { ext4: 2_048, xfs: 2_048 };
 
 export class CuttableDisk extends ImageDisk {
   readonly #cutter: string;
