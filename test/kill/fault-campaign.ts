@@ -157,8 +157,11 @@ async function faultRound(place: Place, rule: FaultRule): Promise<Outcome> {
 
 type Calls = ReturnType<Faults['calls']>;
 
+/** How an append ends in a store that has stopped. */
+const STOPPED = /^ERR_MILLRACE_(WRITE_FAILED|DISK_FULL)$/;
+
 /** `calls`: from the first one that failed on. */
-function checkStopped({ append, close, errors }: Survival, calls: Calls): void {
+export function checkStopped({ append, close }: Survival, calls: Calls): void {
   const [fault] = calls;
   assert.ok(fault !== undefined);
   const { operation, path } = fault;
@@ -174,6 +177,6 @@ function checkStopped({ append, close, errors }: Survival, calls: Calls): void {
   assert.deepEqual(again, [], `${path} is written again after it has failed`);
   // Appends need the manifest only once they are flushed.
   if (!path.startsWith('/wal/')) return;
-  assert.notEqual(append, 'appended', `appends go on after ${operation} of ${path} has failed`);
-  assert.ok(errors.length > 0);
+  // It is the last append alone that hears of it where a slow machine's actors end before so many operations are done.
+  assert.match(append, STOPPED, `after ${operation} of ${path} has failed`);
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SeededRandom } from '../../src/base/random.ts';
 import { whyNoShim } from '../support/fault-shim.ts';
-import { anyFault, FAULT_KINDS, runFaultCampaign } from './fault-campaign.ts';
+import { anyFault, checkStopped, FAULT_KINDS, runFaultCampaign } from './fault-campaign.ts';
 
 /** The births of stores have `test/store/fail-stop.test.ts`, which fails each of their steps. */
 const SECONDS = 5;
@@ -17,6 +17,16 @@ test('late operations fail as often as early ones, of every kind that there is',
   assert.ok(writes.every((first) => first >= 1 && first <= counts.write));
   const late = writes.filter((first) => first > counts.write / 2).length / writes.length;
   assert.ok(late > 0.45 && late < 0.55, `${late}`);
+});
+
+test('a store whose log fails has to refuse appends, whoever is the first to hear of it', () => {
+  const calls: Parameters<typeof checkStopped>[1] = [{ operation: 'write', path: '/wal/0/1.wal', outcome: 'EIO' }];
+  const survival = { type: 'survived', errors: [], merge: 'merged', close: 'closed', descriptors: 0 } as const;
+  checkStopped({ ...survival, append: 'ERR_MILLRACE_WRITE_FAILED' }, calls);
+  checkStopped({ ...survival, append: 'ERR_MILLRACE_DISK_FULL' }, calls);
+  for (const append of ['appended', 'ERR_MILLRACE_CLOSED']) {
+    assert.throws(() => checkStopped({ ...survival, append }, calls));
+  }
 });
 
 const skip = whyNoShim() ?? false;
