@@ -9,7 +9,7 @@ import { type LoopShare, READ_COST } from '../base/loop-share.ts';
 import type { Signal } from '../base/signal.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
-import { MIB } from '../limits/limits.ts';
+import { FRAME_BYTES_TARGET, MIB } from '../limits/limits.ts';
 import { RecordBatch } from '../record/record-batch.ts';
 import { BatchMemory } from '../record/record-index.ts';
 import { CutWatch } from './cut-watch.ts';
@@ -17,8 +17,12 @@ import { LostObjects } from './lost-objects.ts';
 import type { BatchReadOptions } from './read-options.ts';
 import type { SegmentAccess } from './segment-access.ts';
 
-/** Bytes copied from the memtable at once. */
-const MEMTABLE_READ_BYTES: number = MIB;
+/** Bytes taken from the memtable or from segments at once. */
+const READ_BYTES: number = MIB;
+/** The same for few records: a MiB of small ones takes milliseconds to read and index, wanted or not. */
+const READ_BYTES_FEW: number = FRAME_BYTES_TARGET;
+/** No reader of more is one of few. */
+const FEW_RECORDS_MAX = 1_024;
 /** Coordinates asked for at once. */
 const FIND_LIMITS = { maxRuns: 64, maxBytes: 64 * MIB };
 /** The longest that a timer can wait. */
@@ -163,9 +167,11 @@ async function* step(
   memory: BatchMemory | undefined,
 ): AsyncGenerator<RecordBatch> {
   const { streamId, name } = target;
+  const { limit = Infinity } = options;
+  const readBytes = limit <= FEW_RECORDS_MAX ? READ_BYTES_FEW : READ_BYTES;
   const unflushed = source.unflushed.firstOffset(streamId);
   if (unflushed !== undefined && offset >= unflushed) {
-    const frames = source.unflushed.read(streamId, offset, MEMTABLE_READ_BYTES);
+    const frames = source.unflushed.read(streamId, offset, readBytes);
     if (frames === undefined) return;
     yield RecordBatch.decode(frames, { name: `the memtable of ${name}`, baseOffset: 0 }, offset, Infinity, memory);
     return;
@@ -182,7 +188,7 @@ async function* step(
   for (const held of found.runs) {
     const run = { ...held, endOffset: Math.min(held.endOffset, source.unflushed.segmentLimit(streamId)) };
     if (run.endOffset <= next) return;
-    for await (const batch of source.segments.scan(run, next, memory)) {
+    for await (const batch of source.segments.scan(run, next, { memory, readBytes })) {
       if (isVoid()) return;
       assert(batch.nextOffset > next, 'a batch moves on');
       next = batch.nextOffset;

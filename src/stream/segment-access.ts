@@ -32,6 +32,12 @@ interface ScanStart {
   readonly firstOffset: number;
 }
 
+interface ScanOptions {
+  readonly memory?: BatchMemory | undefined;
+  /** Bytes of one read. Default a MiB. */
+  readonly readBytes?: number;
+}
+
 export class SegmentAccess {
   readonly #objects: ObjectStore;
   readonly #storeId: Uint8Array;
@@ -56,12 +62,13 @@ export class SegmentAccess {
    * The run's batches from the one that covers `from` on, with records in [`from`, run end). With `memory` each is
    * valid until the next one is asked for.
    */
-  async *scan(run: FoundRun, from: number, memory?: BatchMemory): AsyncGenerator<RecordBatch> {
+  async *scan(run: FoundRun, from: number, { memory, readBytes }: ScanOptions = {}): AsyncGenerator<RecordBatch> {
     const place = await this.#startOf(run, from);
     const source = this.#sourceOf(run);
     const { objectKey, streamId, nextOffset, firstOffset: base } = run;
     const reuse = { memory: this.#readMemory, keepsUncompressed: memory === undefined };
-    const chunks = streamChunks(source, { objectKey, streamId, nextOffset, ...place, base, ...reuse });
+    const how = { ...reuse, ...(readBytes === undefined ? {} : { readBytes }) };
+    const chunks = streamChunks(source, { objectKey, streamId, nextOffset, ...place, base, ...how });
     try {
       for await (const chunk of chunks) {
         const { header } = chunk;
@@ -139,7 +146,7 @@ export class SegmentAccess {
     if (this.#counted?.name === name) return this.#counted.records;
     let records = 0;
     const memory = new BatchMemory();
-    for await (const batch of this.scan({ ...run, endOffset: offset }, run.firstOffset, memory))
+    for await (const batch of this.scan({ ...run, endOffset: offset }, run.firstOffset, { memory }))
       records += batch.length;
     this.#counted = { name, records };
     return records;

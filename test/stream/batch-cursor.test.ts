@@ -66,6 +66,24 @@ test('readers that start at any moment meet neither a gap nor a duplicate', asyn
   for (const records of await Promise.all(reads)) assertDense(records);
 });
 
+test('a reader of few records takes little of the log at once, and gets what every reader gets', async (t) => {
+  const store = await openStore(t, { wal: { slots: 2, slotBytes: 8 * 1024 * 1024, flushInterval: 3_600_000 } });
+  const stream = await store.stream('a');
+  const records = Array.from({ length: 40_000 }, (_, index) => `${Math.sin(index)} `.repeat(5));
+  await stream.appendMany(records);
+  const [all, few] = [await collect(stream.readBatches()), await collect(stream.readBatches({ limit: 1_000 }))];
+  const longest = (batches: readonly RecordBatch[]): number => Math.max(...batches.map(({ frameBytes }) => frameBytes));
+  assert.ok(longest(all) > 8 * 64 * 1024, `${longest(all)}`);
+  assert.ok(longest(few) <= 64 * 1024, `${longest(few)}`);
+  for (const place of ['log', 'segments']) {
+    for (const limit of [1, 100, 1_024, 1_025]) {
+      const read = await texts(stream.read({ from: 777, limit }));
+      assert.deepEqual(read, records.slice(777, 777 + limit), `${limit} records of the ${place}`);
+    }
+    await store.flush();
+  }
+});
+
 test('a follower is given no record before its append could have been acknowledged', async (t) => {
   const stream = await (await openStore(t)).stream('a');
   const appends = numbered(300).map((text) => stream.append(text));

@@ -68,3 +68,18 @@ test('a scan refuses chunks that are intact and of another run', async () => {
   await assert.rejects(scanned({ nextOffset: 3, endOffset: 3 }, 0), corrupt);
   await assert.rejects(scanned({ streamId: run.streamId + 1 }, 0), corrupt);
 });
+
+test('a scan reads in pieces of the size that it is told', async () => {
+  const { segments, run, reads } = await storedRun(2);
+  const readsOf = async (options: { readBytes?: number }): Promise<number> => {
+    const earlier = reads();
+    const values: (string | undefined)[] = [];
+    for await (const batch of segments.scan(run, 0, options)) {
+      for (const { value } of batch) values.push(value?.toString());
+    }
+    assert.deepEqual(values, ['a', 'b']);
+    return reads() - earlier;
+  };
+  assert.equal(await readsOf({}), 1);
+  assert.equal(await readsOf({ readBytes: 64 }), Math.ceil(run.byteLength / 64));
+});
