@@ -9,12 +9,6 @@ import { cutFrame } from '../record/frame-cut.ts';
 import { frameTimestamps, readFrameHeader } from '../record/frame-reader.ts';
 import { StreamIndex } from './stream-index.ts';
 
-interface UnflushedTruncation {
-  readonly nextOffset: number;
-  readonly epoch: number;
-  readonly slotSequence: number;
-}
-
 export class Memtable {
   readonly #geometry: RingGeometry;
   readonly #bytes: Uint8Array;
@@ -22,8 +16,8 @@ export class Memtable {
   readonly #streams = new Map<number, StreamIndex>();
   /** Those with frames in each filling, so that dropping one touches no other stream. */
   readonly #slots = new Map<number, StreamIndex[]>();
-  /** Truncations that are in no segment yet. */
-  readonly #truncations = new Map<number, UnflushedTruncation[]>();
+  /** Streams with a truncation that is in no segment yet, and the filling of their last. */
+  readonly #truncated = new Map<number, number>();
 
   constructor(ring: SharedArrayBuffer, geometry: RingGeometry) {
     this.#geometry = geometry;
@@ -48,32 +42,15 @@ export class Memtable {
     if (index.latestSlot !== slotSequence) this.#enlist(index, slotSequence);
   }
 
-  /**
-   * The stream goes on at `nextOffset` under `epoch`; the frame that says so lies at `position`. Until it is flushed,
-   * offsets from there on that segments still hold are void.
-   */
-  truncate(streamId: number, nextOffset: number, epoch: number, position: number): void {
+  /** The stream goes on at `nextOffset`; the frame that says so lies at `position`. */
+  truncate(streamId: number, nextOffset: number, position: number): void {
     this.#streams.get(streamId)?.truncate(nextOffset);
-    const truncations = this.#truncations.get(streamId) ?? [];
-    truncations.push({ nextOffset, epoch, slotSequence: slotOf(position) });
-    this.#truncations.set(streamId, truncations);
-  }
-
-  /**
-   * Offsets of the stream that segments hold from here on are void; `Infinity` when there are none. Truncations up to
-   * `storedEpoch` are done in the segments already.
-   */
-  segmentLimit(streamId: number, storedEpoch = -1): number {
-    let limit = Infinity;
-    for (const { nextOffset, epoch } of this.#truncations.get(streamId) ?? []) {
-      if (epoch > storedEpoch) limit = Math.min(limit, nextOffset);
-    }
-    return limit;
+    this.#truncated.set(streamId, slotOf(position));
   }
 
   /** Whether the stream, or any, has a truncation that is in no segment yet. */
   hasTruncations(streamId?: number): boolean {
-    return streamId === undefined ? this.#truncations.size > 0 : this.#truncations.has(streamId);
+    return streamId === undefined ? this.#truncated.size > 0 : this.#truncated.has(streamId);
   }
 
   #enlist(index: StreamIndex, slotSequence: number): void {
@@ -95,17 +72,13 @@ export class Memtable {
       }
       this.#slots.delete(sequence);
     }
-    for (const [streamId, truncations] of this.#truncations) {
-      const left = truncations.filter((truncation) => truncation.slotSequence > slotSequence);
-      if (left.length > 0) this.#truncations.set(streamId, left);
-      else this.#truncations.delete(streamId);
-    }
+    for (const [streamId, last] of this.#truncated) if (last <= slotSequence) this.#truncated.delete(streamId);
   }
 
   /** Forgets a deleted stream. */
   dropStream(streamId: number): void {
     this.#streams.delete(streamId);
-    this.#truncations.delete(streamId);
+    this.#truncated.delete(streamId);
   }
 
   /** First offset that the memtable holds of the stream; `undefined` when it holds none. */

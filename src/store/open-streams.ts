@@ -132,7 +132,7 @@ export class OpenStreams {
   }
 
   async #delete(name: string): Promise<boolean> {
-    const { coordinator, writer, compression, progress } = this.#parts;
+    const { coordinator, writer, compression } = this.#parts;
     assert(writer !== undefined, 'a writable store deletes');
     const description = await coordinator.findStream(name);
     if (description === undefined) return false;
@@ -144,7 +144,7 @@ export class OpenStreams {
     writer.lane.memtable.dropStream(streamId);
     writer.trackers.close(streamId);
     compression.delete(streamId);
-    progress.notify();
+    this.#context.deleted(streamId);
     return deleted;
   }
 }

@@ -17,7 +17,7 @@ export interface StoreGuards {
   trimming(): Trimming;
 }
 
-type Parts = Pick<StoreParts, 'coordinator' | 'writer' | 'progress' | 'compression'>;
+type Parts = Pick<StoreParts, 'coordinator' | 'writer' | 'progress' | 'compression' | 'recovered'>;
 
 export function streamContext(parts: Parts, segments: SegmentAccess, guards: StoreGuards): StreamContext {
   const { coordinator, writer, progress, compression } = parts;
@@ -25,6 +25,9 @@ export function streamContext(parts: Parts, segments: SegmentAccess, guards: Sto
   const memory = (streamId: number): UnflushedMemory | undefined =>
     assignsOffsets ? writer?.memoryOf(streamId) : undefined;
   const truncations = new Truncations();
+  for (const [streamId, { truncated }] of parts.recovered) {
+    for (const end of truncated) truncations.add(streamId, end);
+  }
   return {
     coordinator,
     segments,
@@ -33,7 +36,7 @@ export function streamContext(parts: Parts, segments: SegmentAccess, guards: Sto
     assignsOffsets,
     unflushed: {
       firstOffset: (streamId) => memory(streamId)?.memtable.firstOffset(streamId),
-      segmentLimit: (streamId) => memory(streamId)?.memtable.segmentLimit(streamId) ?? Infinity,
+      voidFrom: (streamId, storedEpoch) => truncations.voidFrom(streamId, storedEpoch),
       truncations: (streamId, since) => truncations.since(streamId, since),
       read: (streamId, offset, maxBytes) => {
         const held = memory(streamId);
@@ -50,17 +53,21 @@ export function streamContext(parts: Parts, segments: SegmentAccess, guards: Sto
     },
     durableNextOffset: (streamId, stored) => {
       const held = memory(streamId);
-      const limit = held?.memtable.segmentLimit(streamId) ?? Infinity;
-      return held?.memtable.durableNextOffset(streamId, held.durableEnd) ?? Math.min(stored, limit);
+      const inMemory = held?.memtable.durableNextOffset(streamId, held.durableEnd);
+      return inMemory ?? Math.min(stored.nextOffset, truncations.voidFrom(streamId, stored.epoch));
     },
-    truncated: (streamId, nextOffset) => {
-      truncations.add(streamId, nextOffset);
+    truncated: (streamId, end) => {
+      truncations.add(streamId, end);
+      progress.notify();
+    },
+    deleted: (streamId) => {
+      truncations.drop(streamId);
       progress.notify();
     },
     unflushedTotals: (streamId, stored) => {
       const held = memory(streamId);
       const totals = held?.memtable.totals(streamId, stored, held.durableEnd) ?? { records: 0, userBytes: 0 };
-      return { ...totals, voidFrom: held?.memtable.segmentLimit(streamId, stored.epoch) ?? Infinity };
+      return { ...totals, voidFrom: truncations.voidFrom(streamId, stored.epoch) };
     },
     trim: (streamId, beforeOffset) => guards.trimming().trim(streamId, beforeOffset),
     whileUntrimmed: (work) => guards.trimming().exclusively(work),

@@ -32,8 +32,8 @@ const KEEP_ALIVE_INTERVAL: number = 2 ** 31 - 1;
 export interface UnflushedRecords {
   /** First offset held; `undefined` when none is. */
   firstOffset(streamId: number): number | undefined;
-  /** Offsets that segments hold from here on are void: the stream was truncated. */
-  segmentLimit(streamId: number): number;
+  /** Offsets from there on are void in what the coordinator said of the stream when it was at `storedEpoch`. */
+  voidFrom(streamId: number, storedEpoch: number): number;
   /** Counts the stream's truncations; `lowest` is the deepest of those after `since`. */
   truncations(streamId: number, since: number): { readonly count: number; readonly lowest: number };
   /** Durable frames from the one that covers `offset` on; `undefined` when none does. */
@@ -186,7 +186,7 @@ async function* step(
     next = exact ? skipTrimmed(target, offset, found.firstOffset, options) : found.firstOffset;
   }
   for (const held of found.runs) {
-    const run = { ...held, endOffset: Math.min(held.endOffset, source.unflushed.segmentLimit(streamId)) };
+    const run = { ...held, endOffset: Math.min(held.endOffset, source.unflushed.voidFrom(streamId, found.epoch)) };
     if (run.endOffset <= next) return;
     for await (const batch of source.segments.scan(run, next, { memory, readBytes })) {
       if (isVoid()) return;

@@ -182,7 +182,7 @@ export class FrameAppender {
     this.#producer.advance(end);
     if (kind === FRAME_KIND.tracking) stream.trackingBytes += end - start;
     if (kind === FRAME_KIND.truncation) {
-      this.#memtable.truncate(streamId, firstOffset, epoch, this.#producer.logPositionOf(start));
+      this.#memtable.truncate(streamId, firstOffset, this.#producer.logPositionOf(start));
     }
     return true;
   }

@@ -237,14 +237,14 @@ export class Lane {
    * turn: what was appended earlier keeps its offsets. `placed` is called as it enters the log. Rejects when the stream
    * ends below `nextOffset` by then.
    */
-  async truncate(stream: WritableStreamState, nextOffset: number, placed: () => void): Promise<void> {
+  async truncate(stream: WritableStreamState, nextOffset: number, placed: (epoch: number) => void): Promise<void> {
     const place = (): boolean => {
       if (nextOffset > stream.nextOffset) throw beyondEnd(nextOffset, stream.nextOffset);
       const epoch = stream.epoch + 1;
       if (!this.#appender.appendControl(stream, FRAME_KIND.truncation, nextOffset, epoch, NO_CONTENT)) return false;
       stream.nextOffset = nextOffset;
       stream.epoch = epoch;
-      placed();
+      placed(epoch);
       return true;
     };
     await this.#takeTurn({ place, placed: this.#settleDurable });
@@ -269,7 +269,7 @@ export class Lane {
   recover(header: FrameHeader, slotSequence: number, at: number): void {
     const { kind, streamId, firstOffset } = header;
     const position = logPosition(slotSequence, at - slotBase(this.#options.geometry, slotSequence));
-    if (kind === FRAME_KIND.truncation) this.memtable.truncate(streamId, firstOffset, header.epoch, position);
+    if (kind === FRAME_KIND.truncation) this.memtable.truncate(streamId, firstOffset, position);
     else if (header.offsetSpan > 0) this.memtable.add(streamId, firstOffset, position);
   }
 

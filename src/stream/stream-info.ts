@@ -42,7 +42,7 @@ export interface StreamInfo {
   readonly epoch: number;
 }
 
-/** How far segments hold a stream. */
+/** Where a stream ends, or ended: by what segments hold of it, or by a truncation. */
 export interface StoredEnd {
   readonly nextOffset: number;
   readonly epoch: number;
@@ -60,7 +60,7 @@ export interface InfoSource {
   readonly coordinator: Coordinator;
   readonly segments: SegmentAccess;
   /** One past the last durable offset, of a stream whose segments end at `stored`. */
-  durableNextOffset(streamId: number, stored: number): number;
+  durableNextOffset(streamId: number, stored: StoredEnd): number;
   /** Durable records and user bytes that are not counted in segments that end at `stored`. */
   unflushedTotals(streamId: number, stored: StoredEnd): UnflushedTotals;
 }
@@ -75,7 +75,7 @@ export async function streamInfo(
     const totals = await source.coordinator.streamTotals(streamId);
     // Taken together, before anything can be flushed in between.
     const unflushed = source.unflushedTotals(streamId, totals);
-    const durableOffset = source.durableNextOffset(streamId, totals.nextOffset);
+    const durableOffset = source.durableNextOffset(streamId, totals);
     const excess = await excessOf(source, streamId, totals, unflushed.voidFrom);
     if (excess === undefined) continue;
     return {

@@ -37,7 +37,7 @@ import { RecordWritable } from './record-writable.ts';
 import { Publisher } from './publisher.ts';
 import { checkReference } from './reference.ts';
 import type { SegmentAccess } from './segment-access.ts';
-import { type InfoSource, streamInfo, type StreamInfo } from './stream-info.ts';
+import { type InfoSource, type StoredEnd, streamInfo, type StreamInfo } from './stream-info.ts';
 import { configOf, type StreamOptions } from './stream-options.ts';
 import type { StreamReferences } from './stream-references.ts';
 import { loadTracking } from './tracking-loader.ts';
@@ -63,8 +63,10 @@ export interface StreamContext extends BatchSource, InfoSource {
   whileUntrimmed<T>(work: () => Promise<T>): Promise<T>;
   /** A stream's config has changed. */
   configured(stream: StreamDescription): void;
-  /** A stream goes on at `nextOffset`. */
-  truncated(streamId: number, nextOffset: number): void;
+  /** A stream goes on there. */
+  truncated(streamId: number, end: StoredEnd): void;
+  /** A stream was deleted. */
+  deleted(streamId: number): void;
 }
 
 /** A consumer that has stored an offset. */
@@ -206,15 +208,15 @@ export class Stream {
     const found = await coordinator.findRuns(streamId, offset, { maxRuns: 1, maxBytes: 1 });
     if (offset < found.firstOffset) return undefined;
     const [run] = found.runs;
-    if (run === undefined) return this.#flushedMeanwhile(offset, found.nextOffset);
-    if (offset >= Math.min(run.endOffset, unflushed.segmentLimit(streamId))) return undefined;
+    if (run === undefined) return this.#flushedMeanwhile(offset, found);
+    if (offset >= Math.min(run.endOffset, unflushed.voidFrom(streamId, found.epoch))) return undefined;
     return segments.find(run, offset);
   }
 
   /**
    * A flush between the two lookups moves a record from where it was looked for first to where it was looked for last.
    */
-  #flushedMeanwhile(offset: number, stored: number): Promise<StreamRecord | undefined> | undefined {
+  #flushedMeanwhile(offset: number, stored: StoredEnd): Promise<StreamRecord | undefined> | undefined {
     const durable = this.#context.durableNextOffset(this.#description.streamId, stored);
     return offset < durable ? this.get(offset) : undefined;
   }
@@ -249,8 +251,8 @@ export class Stream {
     const { firstOffset } = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
     if (nextOffset < firstOffset) throw this.#outOfRange(nextOffset, firstOffset);
     const forget = [...this.#publishers.values()].map((publisher) => publisher.claimsToForget());
-    await this.#lane().truncate(this.#state, nextOffset, () => {
-      this.#context.truncated(streamId, nextOffset);
+    await this.#lane().truncate(this.#state, nextOffset, (epoch) => {
+      this.#context.truncated(streamId, { nextOffset, epoch });
       this.#references?.cut(nextOffset, firstOffset);
       for (const forgetClaims of forget) forgetClaims();
     });
@@ -295,8 +297,8 @@ export class Stream {
   async offsets(): Promise<ConsumerOffset[]> {
     this.#check();
     const { streamId } = this.#description;
-    const { nextOffset } = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
-    const durable = this.#context.durableNextOffset(streamId, nextOffset);
+    const stored = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
+    const durable = this.#context.durableNextOffset(streamId, stored);
     const offsets = (await this.#references?.offsets()) ?? (await this.#storedOffsets());
     return [...offsets]
       .map(([reference, offset]) => ({ reference, offset, lag: Math.max(0, durable - offset - 1) }))
@@ -378,7 +380,7 @@ export class Stream {
   async #resolve(from: ReadFrom, options: ReadOptions): Promise<Pick<CursorStart, 'offset' | 'timestamp'>> {
     const { streamId } = this.#description;
     const found = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
-    const next = this.#context.durableNextOffset(streamId, found.nextOffset);
+    const next = this.#context.durableNextOffset(streamId, found);
     if (from === 'first') return { offset: found.firstOffset };
     if (from === 'next') return { offset: next };
     if (from === 'last') return { offset: Math.max(found.firstOffset, next - 1) };

@@ -142,20 +142,27 @@ export class OwnedStream {
   }
 
   #describe(found: FoundStream): string {
-    const text = (name: (index: number) => string | undefined, length: number): string =>
-      Array.from({ length: Math.min(length, 12) }, (_, index) =>
-        name(length - 1 - index)
-          ?.split(' ', 3)
-          .join(' '),
-      )
-        .reverse()
-        .join(', ');
     const { firstOffset, nextOffset, content, compression, maxAge } = found;
+    const head = `${firstOffset} to ${nextOffset}, ${content.length} records, ${compression} ${maxAge}`;
+    const last = marksOf(content.slice(-12).map(({ value }) => value));
     const lines = this.#states.map((state) => {
-      const { values } = state;
-      return `not ${state.firstOffset} ${text((index) => values[index], values.length)} ${state.compression}`;
+      const { values, firstOffset: first } = state;
+      const settings = `${values.length} records, ${state.compression} ${state.maxAge}`;
+      return `not ${first} to ${first + values.length}, ${settings}${differenceOf(state, content)}`;
     });
-    const what = text((index) => content[index]?.value, content.length);
-    return [`${firstOffset} to ${nextOffset}: ${what} ${compression} ${maxAge}`, ...lines].join('\n');
+    return [`${head}, the last ${last}`, ...lines].join('\n');
   }
+}
+
+/** Where what was found begins to be another, and what lies there. */
+function differenceOf({ firstOffset, values }: StreamState, content: Content): string {
+  const index = content.findIndex(({ offset, value }, at) => offset !== firstOffset + at || values[at] !== value);
+  const at = index === -1 ? Math.min(values.length, content.length) : index;
+  if (at === values.length && at === content.length) return ', the same records';
+  const found = content.slice(at, at + 4).map(({ offset, value }) => `${offset}: ${marksOf([value])}`);
+  return `, from ${firstOffset + at}: ${marksOf(values.slice(at, at + 4))}; found ${found.join(', ')}`;
+}
+
+function marksOf(values: readonly string[]): string {
+  return values.map((value) => value.split(' ', 3).join(' ')).join(', ');
 }

@@ -196,7 +196,7 @@ describe('a memtable', () => {
     const { memtable } = await SteppedLane.open(new SimulatedDisk({ directories: [DIRECTORY] }));
     memtable.add(1, 0, logPosition(0, 4_096));
     memtable.add(1, 1, logPosition(1, 4_096));
-    memtable.truncate(1, 0, 1, logPosition(1, 8_192));
+    memtable.truncate(1, 0, logPosition(1, 8_192));
     memtable.dropThrough(0);
     assert.equal(memtable.firstOffset(1), undefined);
     memtable.add(1, 0, logPosition(1, 12_288));
@@ -205,18 +205,27 @@ describe('a memtable', () => {
     assert.equal(memtable.firstOffset(1), 1);
   });
 
-  it('limits what segments may show until a truncation is flushed', async () => {
+  it('ends where a truncation says, and knows of it until the last one of the stream is flushed', async () => {
+    const { memtable } = await SteppedLane.open(new SimulatedDisk({ directories: [DIRECTORY] }));
+    assert.equal(memtable.hasTruncations(), false);
+    memtable.truncate(1, 2, logPosition(0, 4_096));
+    memtable.truncate(1, 1, logPosition(1, 4_096));
+    assert.ok(memtable.hasTruncations(1));
+    assert.equal(memtable.hasTruncations(2), false);
+    memtable.dropThrough(0);
+    assert.ok(memtable.hasTruncations(1) && memtable.hasTruncations());
+    memtable.dropThrough(1);
+    assert.equal(memtable.hasTruncations(1) || memtable.hasTruncations(), false);
+    memtable.truncate(1, 1, logPosition(2, 4_096));
+    memtable.dropStream(1);
+    assert.equal(memtable.hasTruncations(), false);
+  });
+
+  it('ends a durable frame where a truncation cut it', async () => {
     const lane = await SteppedLane.open(new SimulatedDisk({ directories: [DIRECTORY] }));
     lane.batch(1, 'a', 'b', 'c');
-    assert.equal(lane.memtable.segmentLimit(1), Infinity);
-    lane.memtable.truncate(1, 2, 1, lane.durableEnd);
-    assert.equal(lane.memtable.segmentLimit(1), 2);
+    lane.memtable.truncate(1, 2, lane.durableEnd);
     assert.equal(lane.memtable.durableNextOffset(1, lane.durableEnd), 2);
-    lane.memtable.truncate(1, 1, 2, lane.durableEnd);
-    assert.equal(lane.memtable.segmentLimit(1), 1);
-    assert.equal(lane.memtable.segmentLimit(2), Infinity);
-    lane.memtable.dropThrough(0);
-    assert.equal(lane.memtable.segmentLimit(1), Infinity);
   });
 
   it('cuts the frame that a truncation ends in', async () => {
@@ -224,7 +233,7 @@ describe('a memtable', () => {
     for (const value of ['a', 'bb', 'ccc']) lane.append(1, value);
     lane.producer.closeBlock();
     lane.drain();
-    lane.memtable.truncate(1, 2, 1, lane.durableEnd);
+    lane.memtable.truncate(1, 2, lane.durableEnd);
     const bytes = lane.memtable.read(1, 0, lane.durableEnd, 1e6);
     assert.ok(bytes !== undefined);
     const batch = RecordBatch.decode(bytes, { name: 'memtable', baseOffset: 0 }, 0, Infinity);

@@ -1,13 +1,14 @@
 /**
  * Random histories of a stream that is appended to, truncated, trimmed, flushed, closed, killed and opened again, held
- * against a plain array. A kill is a copy of the directory as it is while the store runs.
+ * against a plain array, by readers that read it at once and by one that rests between its batches. A kill is a copy of
+ * the directory as it is while the store runs.
  */
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import fc from 'fast-check';
-import { open, type Store, type Stream } from '../../src/index.ts';
+import { open, type RecordBatch, type Store, type Stream } from '../../src/index.ts';
 import { coded, openStore, SMALL_WAL } from '../support/test-store.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -23,7 +24,7 @@ type Step =
   | { readonly do: 'truncate'; readonly share: number }
   | { readonly do: 'trim'; readonly share: number }
   | { readonly do: 'store'; readonly reference: string; readonly share: number; readonly durable: boolean }
-  | { readonly do: 'flush' | 'reopen' | 'kill' | 'compact' };
+  | { readonly do: 'flush' | 'reopen' | 'kill' | 'compact' | 'read' };
 
 const share = fc.double({ min: 0, max: 1, noNaN: true });
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -55,10 +56,19 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.constant({ do: 'flush' as const }) },
+  { weight: 4, arbitrary: fc.constant({ do: 'read' as const }) },
   { weight: 1, arbitrary: fc.constant({ do: 'reopen' as const }) },
   { weight: 1, arbitrary: fc.constant({ do: 'kill' as const }) },
   { weight: 1, arbitrary: fc.constant({ do: 'compact' as const }) },
 );
+
+interface SlowReader {
+  readonly batches: AsyncGenerator<RecordBatch, undefined>;
+  /** It has all records below. */
+  offset: number;
+  /** Of the truncations since it read last. */
+  lowestCut: number;
+}
 
 class History {
   readonly #root: string;
@@ -74,6 +84,8 @@ class History {
   /** Stored offsets, and those that a kill may take back to. */
   readonly #offsets = new Map<string, number>();
   readonly #durable = new Map<string, number>();
+  /** Reads a batch now and then. */
+  #reader: SlowReader | undefined;
 
   constructor(root: string) {
     this.#root = root;
@@ -94,10 +106,32 @@ class History {
     else if (move.do === 'trim') await this.#trim(this.#place(move.share));
     else if (move.do === 'store') await this.#storeOffset(move.reference, this.#place(move.share), move.durable);
     else if (move.do === 'flush') await this.#store.flush();
+    else if (move.do === 'read') await this.#readOn();
     else if (move.do === 'compact') await this.#store.compact({ force: true });
     else if (move.do === 'kill') await this.#kill();
     else await this.#reopen();
     await this.#check();
+  }
+
+  async #readOn(): Promise<void> {
+    this.#reader ??= { batches: this.#stream.readBatches(), offset: this.#first, lowestCut: Infinity };
+    const { batches, offset, lowestCut } = this.#reader;
+    if (offset > lowestCut) {
+      this.#reader = undefined;
+      await assert.rejects(batches.next(), coded('ERR_MILLRACE_STREAM_TRUNCATED'));
+      return;
+    }
+    this.#reader.lowestCut = Infinity;
+    const { value: batch } = await batches.next();
+    if (batch === undefined) {
+      assert.equal(offset, this.#next, 'a reader ends where the stream does');
+      this.#reader = undefined;
+      return;
+    }
+    this.#reader.offset = batch.nextOffset;
+    const found = Array.from(batch, (record) => ({ ...record, value: String(record.value) }));
+    const expected = this.#records.filter((record) => record.offset >= offset && record.offset < batch.nextOffset);
+    assert.deepEqual(found.map(trimmed), expected.map(trimmed), 'a reader that rested');
   }
 
   #place(part: number): number {
@@ -142,6 +176,7 @@ class History {
     await this.#stream.truncate({ after: nextOffset - 1 });
     this.#epoch += 1;
     this.#next = nextOffset;
+    if (this.#reader !== undefined) this.#reader.lowestCut = Math.min(this.#reader.lowestCut, nextOffset);
     this.#records = this.#records.filter(({ offset }) => offset < nextOffset);
     for (const [name, { offset }] of this.#publishers) if (offset >= nextOffset) this.#publishers.delete(name);
     for (const offsets of [this.#offsets, this.#durable]) {
@@ -162,6 +197,8 @@ class History {
   async #trim(before: number): Promise<void> {
     await this.#stream.trim(before);
     this.#first = Math.max(this.#first, before);
+    // What it is in the middle of may be gone.
+    this.#reader = undefined;
     this.#records = this.#records.filter(({ offset }) => offset >= before);
     this.#evict(this.#offsets);
     this.#evict(this.#durable);
@@ -202,6 +239,7 @@ class History {
     this.#store = await open({ dir: join(this.#root, `${this.#copies}`), wal, compaction: false });
     this.#stores.push(this.#store);
     this.#stream = await this.#store.stream('a');
+    this.#reader = undefined;
   }
 
   async #check(): Promise<void> {

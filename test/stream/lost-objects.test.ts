@@ -31,7 +31,7 @@ async function world(found: (run: FoundRun, refreshes: number) => Omit<FoundRuns
     },
     unflushed: {
       firstOffset: () => undefined,
-      segmentLimit: () => Infinity,
+      voidFrom: () => Infinity,
       truncations: () => ({ count: 0, lowest: Infinity }),
       read: () => undefined,
     },

@@ -308,3 +308,24 @@ test('a reader in another process that stands right at the cut goes on', async (
   assert.deepEqual(await nextBatch(batches), ['new 6']);
   await batches.return(undefined);
 });
+
+for (const recovered of [false, true]) {
+  const when = recovered ? 'that was recovered' : 'in memory';
+  test(`a reader meets nothing void when a truncation ${when} is flushed between two of its batches`, async (t) => {
+    const folder = new StoreFolder(t);
+    let store = await folder.open();
+    let stream = await inRuns(store, [2, 3, 4]);
+    await stream.truncate({ after: 2 });
+    await stream.append('new 3');
+    if (recovered) {
+      store = await folder.openKilled();
+      stream = await store.stream('a');
+    }
+    const batches = stream.readBatches();
+    const found = await nextBatch(batches);
+    assert.deepEqual(found, ['old 0', 'old 1']);
+    await store.flush();
+    for (let more = await nextBatch(batches); more.length > 0; more = await nextBatch(batches)) found.push(...more);
+    assert.deepEqual(found, ['old 0', 'old 1', 'old 2', 'new 3']);
+  });
+}

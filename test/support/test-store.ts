@@ -1,6 +1,6 @@
 /** Stores in throw-away directories: every store that a test opened is closed, then the directory goes. */
 import assert from 'node:assert/strict';
-import { readdirSync, statSync } from 'node:fs';
+import { cpSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import {
@@ -43,6 +43,13 @@ export class StoreFolder {
     const store = await open({ dir: this.dir, wal: SMALL_WAL, ...options });
     this.#stores.push(store);
     return store;
+  }
+
+  /** Opens what a kill of the process would leave now. Nothing may be under way. */
+  async openKilled(): Promise<Store> {
+    const dir = join(this.parent, 'killed');
+    cpSync(this.dir, dir, { recursive: true });
+    return this.open({ dir });
   }
 
   path(...names: string[]): string {

@@ -1,7 +1,5 @@
 /** Publishers in the threads of producers: each record is in the stream once, whichever thread sends it again. */
 import assert from 'node:assert/strict';
-import { cpSync } from 'node:fs';
-import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { attachProducer, isMillraceError, type Published, type Stream } from '../../../src/index.ts';
@@ -81,10 +79,7 @@ suite('publishers of producers', () => {
     const producer = await attachProducer(await store.producer());
     const stream = await producer.stream('a');
     await publish(stream, 1, 2, 9);
-    // Nothing is under way: the files are as a kill of the process would leave them.
-    const dir = join(folder.parent, 'killed');
-    cpSync(folder.dir, dir, { recursive: true });
-    const recovered = await (await folder.open({ dir })).stream('a');
+    const recovered = await (await folder.openKilled()).stream('a');
     assert.deepEqual(await publish(recovered, 9), ['duplicate 2']);
     assert.deepEqual(await publish(recovered, 2, 9, 10), ['duplicate undefined', 'duplicate undefined', 'new 3']);
     assert.deepEqual(await texts(recovered.read()), values(1, 2, 9, 10));
