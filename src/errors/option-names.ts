@@ -1,5 +1,5 @@
 /** Every call that takes options refuses those it does not know: a misspelt one must not be lost in silence. */
-import { MillraceError } from './millrace-error.ts';
+import { invalid } from './argument-checks.ts';
 
 /**
  * Throws `ERR_MILLRACE_INVALID_ARGUMENT` unless `options` is an object with these names and no others. `subject` is who
@@ -26,8 +26,4 @@ export function checkOptionNames(
 function nameOf(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'an array' : `a value of type ${typeof value}`;
-}
-
-function invalid(message: string): MillraceError {
-  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
 }

@@ -5,13 +5,13 @@ import { ImageDisk } from './image-disk.ts';
 import type { FileSystemName } from './image-mounts.ts';
 
 const SOURCE: string = join(import.meta.dirname, '..', '..', '..', 'test', 'kill', 'power-cut.c');
-const MEBIBYTES: Readonly<Record<FileSystemName, number>> = { ext4: 2_048, xfs: 2_048 };
+const IMAGE_MIB = 2_048;
 
 export class CuttableDisk extends ImageDisk {
   readonly #cutter: string;
 
   constructor(directory: string, name: FileSystemName) {
-    super(directory, name, MEBIBYTES[name]);
+    super(directory, name, IMAGE_MIB);
     this.#cutter = join(directory, 'power-cut');
     runSync('cc', '-o', this.#cutter, SOURCE);
   }

@@ -1,5 +1,5 @@
 /** Arguments of commands, checked before they meet the state: what passes here can be written and read back exactly. */
-import { shown } from '../../errors/argument-checks.ts';
+import { invalid, shown } from '../../errors/argument-checks.ts';
 import { MillraceError } from '../../errors/millrace-error.ts';
 import { OBJECT_BYTES_MAX, REFERENCE_BYTES_MAX, STREAM_NAME_BYTES_MAX } from '../../limits/limits.ts';
 import type { StreamConfig } from '../../record/stream-config.ts';
@@ -9,10 +9,6 @@ const EPOCH_MAX = 2 ** 32 - 1;
 const CHECKSUM_PATTERN = /^[0-9a-f]{16}$/;
 /** UTF-8 bytes of a worker's name and of a job's token. */
 const LABEL_BYTES_MAX = 255;
-
-export function invalid(message: string): MillraceError {
-  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
-}
 
 /** Throws unless `value` is a safe integer in [least, most]. */
 export function checkInteger(value: number, what: string, least = 0, most: number = Number.MAX_SAFE_INTEGER): void {

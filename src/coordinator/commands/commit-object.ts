@@ -1,10 +1,11 @@
 /** The commit of an object made of appends. */
+import { invalid } from '../../errors/argument-checks.ts';
 import { MillraceError } from '../../errors/millrace-error.ts';
 import type { CommitAnswer, CommitRun, ObjectCommit, RunAnswer, Truncation } from '../coordinator.ts';
 import { ANSWER_REFUSED, type ObjectRow, type StreamRow } from '../state/rows.ts';
 import type { StateEvent } from '../state/event.ts';
 import type { State } from '../state/state.ts';
-import { checkContent, checkInteger, invalid } from './checks.ts';
+import { checkContent, checkInteger } from './checks.ts';
 import { conflict, decide, type Decision } from './decision.ts';
 import { checkLane, checkReserved, checkSameContent, copySlot } from './object-commands.ts';
 import { PublisherMarks } from './publisher-marks.ts';

@@ -1,10 +1,11 @@
+import { invalid } from '../../errors/argument-checks.ts';
 import { JOB_KINDS, type Job, type JobInput, type JobPlan, type JobStream } from '../job.ts';
 import { runsOfObject } from '../queries/object-queries.ts';
 import { describeStream } from '../queries/stream-queries.ts';
 import type { StateEvent } from '../state/event.ts';
 import type { JobRow } from '../state/rows.ts';
 import { keyOf, type State } from '../state/state.ts';
-import { checkInteger, checkLabel, invalid } from './checks.ts';
+import { checkInteger, checkLabel } from './checks.ts';
 import { decide, type Decision } from './decision.ts';
 
 /** Inputs of one job: more would hold too much of the store in one lease. */

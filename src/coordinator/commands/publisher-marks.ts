@@ -1,9 +1,10 @@
 /** The publishers of one stream while the runs of a commit are placed: each claim is compared, and set with its run. */
+import { invalid } from '../../errors/argument-checks.ts';
 import { PUBLISHERS_MAX } from '../../limits/limits.ts';
 import type { PublisherClaim, PublisherMark } from '../runs.ts';
 import type { StateEvent } from '../state/event.ts';
 import type { StreamRow } from '../state/rows.ts';
-import { checkInteger, checkTrackingReference, invalid } from './checks.ts';
+import { checkInteger, checkTrackingReference } from './checks.ts';
 
 export class PublisherMarks {
   readonly #stream: StreamRow;

@@ -1,5 +1,5 @@
 /** Jobs: claimed, kept alive, committed. */
-import { invalid } from '../commands/checks.ts';
+import { invalid } from '../../errors/argument-checks.ts';
 import { commitJob } from '../commands/commit-job.ts';
 import { claimJob, releaseJob, renewJob } from '../commands/job-commands.ts';
 import type { CommitJob, Job, JobAnswer, JobPlan } from '../job.ts';

@@ -1,6 +1,6 @@
 /** What `postgres` takes: checked once, with every default in one place. */
 import type { ConnectionOptions } from 'node:tls';
-import { MillraceError } from '../../errors/millrace-error.ts';
+import { flag, invalid, optional, whole } from '../../errors/argument-checks.ts';
 import { checkOptionNames } from '../../errors/option-names.ts';
 import { SCHEMA_DEFAULT, SCHEMA_PATTERN } from './tables.ts';
 
@@ -86,17 +86,16 @@ export function checkPostgresOptions(options: PostgresOptions): PostgresSettings
       'option schema is at most 63 lower-case letters, digits and underscores, and does not start with pg_',
     );
   }
-  if (typeof migrate !== 'boolean') throw invalid('option migrate is true or false');
   return {
     connection: checkConnection(options),
     schema,
-    migrate,
-    maxConnections: whole('maxConnections', options.maxConnections, 10, 1_000),
-    connectTimeout: whole('connectTimeout', options.connectTimeout, 5_000),
-    statementTimeout: whole('statementTimeout', options.statementTimeout, 30_000),
-    lockTimeout: whole('lockTimeout', options.lockTimeout, 10_000),
-    idleTransactionTimeout: whole('idleTransactionTimeout', options.idleTransactionTimeout, 30_000),
-    resolveTimeout: whole('resolveTimeout', options.resolveTimeout, 30_000),
+    migrate: flag('migrate', migrate),
+    maxConnections: whole('maxConnections', options.maxConnections, 10, 1, 1_000),
+    connectTimeout: whole('connectTimeout', options.connectTimeout, 5_000, 1, TIMEOUT_MAX),
+    statementTimeout: whole('statementTimeout', options.statementTimeout, 30_000, 1, TIMEOUT_MAX),
+    lockTimeout: whole('lockTimeout', options.lockTimeout, 10_000, 1, TIMEOUT_MAX),
+    idleTransactionTimeout: whole('idleTransactionTimeout', options.idleTransactionTimeout, 30_000, 1, TIMEOUT_MAX),
+    resolveTimeout: whole('resolveTimeout', options.resolveTimeout, 30_000, 1, TIMEOUT_MAX),
     applicationName: text('applicationName', options.applicationName) ?? 'millrace',
   };
 }
@@ -110,7 +109,7 @@ function checkConnection(options: PostgresOptions): PostgresSettings['connection
     throw invalid('option ssl is true, false, or options of node:tls');
   }
   if (connectionString !== undefined) parseConnectionString(connectionString);
-  if (options.port !== undefined) whole('port', options.port, 0, 65_535);
+  optional('port', options.port, 1, 65_535);
   for (const name of ['host', 'database', 'user'] as const) text(name, options[name]);
   const names = ['connectionString', 'host', 'port', 'database', 'user', 'password', 'ssl'] as const;
   return Object.fromEntries(names.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]));
@@ -133,16 +132,4 @@ function text(name: string, value: string | undefined): string | undefined {
   if (value === undefined) return undefined;
   if (typeof value !== 'string' || value === '' || value.includes('\0')) throw invalid(`option ${name} is a text`);
   return value;
-}
-
-function whole(name: string, value: number | undefined, fallback: number, most: number = TIMEOUT_MAX): number {
-  if (value === undefined) return fallback;
-  if (!Number.isSafeInteger(value) || value < 1 || value > most) {
-    throw invalid(`option ${name} is a whole number from 1 to ${most}`);
-  }
-  return value;
-}
-
-function invalid(message: string): MillraceError {
-  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
 }

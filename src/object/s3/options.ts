@@ -1,7 +1,7 @@
 /** What a user may say about an S3 bucket, checked before anything is sent. */
 import { assert } from '../../base/assert.ts';
 import { PAGE_BYTES } from '../../base/bytes.ts';
-import { MillraceError } from '../../errors/millrace-error.ts';
+import { invalid } from '../../errors/argument-checks.ts';
 import { checkOptionNames } from '../../errors/option-names.ts';
 import { GIB, MIB, OBJECT_BYTES_MAX } from '../../limits/limits.ts';
 import { KEY_CHARACTERS_MAX } from '../object-key.ts';
@@ -181,10 +181,6 @@ export function checkS3Options(options: unknown): S3Options {
     if (!rule.holds(candidate)) throw invalid(`the s3 option ${rule.name} must be ${rule.wanted}`);
   }
   return candidate;
-}
-
-function invalid(message: string): MillraceError {
-  return new MillraceError('ERR_MILLRACE_INVALID_ARGUMENT', message);
 }
 
 /** Options may come from JavaScript: a pattern alone would take `undefined` for a word. */
