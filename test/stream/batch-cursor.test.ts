@@ -84,6 +84,22 @@ test('a reader of few records takes little of the log at once, and gets what eve
   }
 });
 
+test('a reader of few records takes little of a segment at once', async (t) => {
+  const store = await openStore(t, { wal: { slots: 2, slotBytes: 8 * 1024 * 1024, flushInterval: 3_600_000 } });
+  const stream = await store.stream('a', { compression: 'none' });
+  await stream.appendMany(numbered(40_000, 'x'.repeat(100)));
+  await store.flush();
+  const bytesRead = (): number => store.stats().requests.read?.bytes.read ?? 0;
+  const bytesOf = async (limit: number): Promise<number> => {
+    const earlier = bytesRead();
+    assert.equal((await texts(stream.read({ limit }))).length, limit);
+    return bytesRead() - earlier;
+  };
+  const [few, many] = [await bytesOf(1_024), await bytesOf(1_025)];
+  assert.ok(few > 0 && few <= 512 * 1024, `${few}`);
+  assert.ok(many >= 1024 * 1024, `${many}`);
+});
+
 test('a follower is given no record before its append could have been acknowledged', async (t) => {
   const stream = await (await openStore(t)).stream('a');
   const appends = numbered(300).map((text) => stream.append(text));
