@@ -1,7 +1,8 @@
 /** The S3 store against answers that a test dictates: it needs no server but its own. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { Readable } from 'node:stream';
+import { after, afterEach, before, beforeEach, describe, test, type TestContext } from 'node:test';
 import { inspect } from 'node:util';
 import { PART_BYTES_MIN } from '../../../src/object/s3/options.ts';
 import { S3ObjectStore } from '../../../src/object/s3/s3-object-store.ts';
@@ -136,6 +137,36 @@ describe('an upload in parts', () => {
     }
   });
 });
+
+describe('a read', () => {
+  test('frees the memory of each piece of an answer as soon as it is copied', async (t) => {
+    const content = patternBytes(4 * 1_024 * 1_024);
+    const range = { 'content-range': `bytes 0-${content.length - 1}/${content.length}` };
+    server.script(() => ({ status: 206, headers: range, body: Buffer.from(content) }));
+    const pieces = receivedPieces(t);
+    assert.deepEqual(await store.read('k', 0, content.length), Buffer.from(content));
+    assert.ok(pieces.length > 1);
+    assert.ok(pieces.every(({ length }) => length === 0));
+  });
+});
+
+/** Of answers, until the test ends: as Node's client hands them out, without small ones, which share memory. */
+function receivedPieces(t: TestContext): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  const { prototype } = Readable;
+  const iterate = Object.getOwnPropertyDescriptor(prototype, Symbol.asyncIterator);
+  assert.ok(iterate !== undefined);
+  const iterator = iterate.value as (this: Readable) => AsyncIterableIterator<Uint8Array>;
+  const watched = async function* (this: Readable): AsyncGenerator<Uint8Array> {
+    for await (const piece of iterator.call(this)) {
+      if (piece.length > 16_384) pieces.push(piece);
+      yield piece;
+    }
+  };
+  Object.defineProperty(prototype, Symbol.asyncIterator, { ...iterate, value: watched });
+  t.after(() => Object.defineProperty(prototype, Symbol.asyncIterator, iterate));
+  return pieces;
+}
 
 describe('a stream', () => {
   test('holds one piece of an answer at a time: memory of the one before is freed', async () => {
