@@ -5,6 +5,8 @@
 import { assert, required } from '../base/assert.ts';
 import { alignUp, PAGE_BYTES } from '../base/bytes.ts';
 import { PageArena } from '../base/page-arena.ts';
+import { isInPages } from '../base/page-memory.ts';
+import { releaseMemory } from '../base/release-memory.ts';
 import type { SegmentSource } from '../segment/source.ts';
 import type { ByteRange, InputPlan, WindowsPlan } from './input-windows.ts';
 
@@ -22,31 +24,58 @@ export class BufferAccount {
   }
 }
 
-/** Memory of windows, shared by all inputs of a job: the pages, and how much may be on its way. */
+/** Windows are read in whole pages, of which two may be shared with their neighbours; and one is for the rest. */
+const PIECE_PAGES_BYTES: number = 3 * PAGE_BYTES;
+
+/**
+ * Memory of windows, shared by all inputs of a job: the pages, and how much may be on its way. All inputs that go on
+ * from window to window take pieces of one size: between pieces of any size gaps remain in which nothing fits, and
+ * windows then take memory beside these pages.
+ */
 export class WindowMemory extends PageArena {
+  readonly #pieceBytes: number;
   #free: number;
 
   constructor({ inputs, aheadBytes }: WindowsPlan) {
-    // Windows are read in whole pages, of which two may be shared with their neighbours.
-    const bytes = inputs.reduce((sum, input) => sum + windowCapacity(input) + 2 * PAGE_BYTES, aheadBytes);
-    super(bytes + 2 * PAGE_BYTES * inputs.length);
+    const piece = inputs.reduce((most, input) => (input.windows.length > 1 ? Math.max(most, widest(input)) : most), 0);
+    const bytes = inputs.reduce((sum, input) => sum + pieceFor(input, piece), 0);
+    // What is on its way are pieces as well, of which each has pages beyond its window.
+    super(bytes + aheadBytes + PIECE_PAGES_BYTES * inputs.length);
+    this.#pieceBytes = piece;
     this.#free = aheadBytes;
   }
 
+  /** For any window of the input. */
+  takeFor(input: InputPlan): Uint8Array {
+    return this.take(pieceFor(input, this.#pieceBytes));
+  }
+
+  /** What was not of the pages is freed at once: nobody reads into it any more. */
+  override giveBack(piece: Uint8Array): void {
+    if (!isInPages(piece)) releaseMemory(piece);
+    super.giveBack(piece);
+  }
+
   /** Whether a window may be on its way beside those in use. */
-  goAhead(bytes: number): boolean {
-    if (bytes > this.#free) return false;
-    this.#free -= bytes;
+  goAhead(): boolean {
+    if (this.#pieceBytes > this.#free) return false;
+    this.#free -= this.#pieceBytes;
     return true;
   }
 
-  arrived(bytes: number): void {
-    this.#free += bytes;
+  arrived(): void {
+    this.#free += this.#pieceBytes;
   }
 }
 
-function windowCapacity({ windows }: InputPlan): number {
+function widest({ windows }: InputPlan): number {
   return windows.reduce((most, { length }) => Math.max(most, length), 0);
+}
+
+/** An input that is read at once takes what it needs, once. */
+function pieceFor(input: InputPlan, shared: number): number {
+  const bytes = input.windows.length > 1 ? shared : widest(input);
+  return bytes - (bytes % PAGE_BYTES) + PIECE_PAGES_BYTES;
 }
 
 export type ReadBytes = (position: number, length: number, into?: Uint8Array) => Promise<Uint8Array>;
@@ -55,7 +84,7 @@ interface Window {
   readonly index: number;
   readonly position: number;
   readonly bytes: Uint8Array;
-  /** Of the job's windows: where the bytes lie, unless the object store has put them elsewhere. */
+  /** A piece of the job's windows: where the bytes lie, unless the object store has put them elsewhere. */
   readonly memory: Uint8Array;
 }
 
@@ -170,17 +199,17 @@ export class InputSource implements SegmentSource {
     const next = plan.windows[window.index + 1];
     if (next === undefined || this.#coming !== undefined) return;
     const rest = window.position + window.bytes.length - end;
-    if (rest > window.bytes.length / 2 || !memory.goAhead(next.length)) return;
+    if (rest > window.bytes.length / 2 || !memory.goAhead()) return;
     this.#send(window.index + 1, next, true);
   }
 
   /** Reads whole pages, into memory that begins with one: what stores need to go past the page cache. */
   #send(index: number, { position, length }: ByteRange, ahead: boolean): void {
-    const { read, account, size } = this.#options;
+    const { read, account, size, plan } = this.#options;
     const from = position - (position % PAGE_BYTES);
     const to = Math.min(size, alignUp(position + length, PAGE_BYTES));
-    const memory = this.#options.memory.take(to - from);
-    const bytes = read(from, to - from, memory).then((pages) =>
+    const memory = this.#options.memory.takeFor(plan);
+    const bytes = read(from, to - from, memory.subarray(0, to - from)).then((pages) =>
       pages.subarray(position - from, position - from + length),
     );
     // A job that fails meanwhile never looks at it: its failure must not end the process.
@@ -192,7 +221,7 @@ export class InputSource implements SegmentSource {
   /** What was ahead is this input's own window now: others may look ahead instead. */
   #takeOver(coming: ComingWindow): void {
     if (!coming.ahead) return;
-    this.#options.memory.arrived(coming.length);
+    this.#options.memory.arrived();
     this.#coming = { ...coming, ahead: false };
   }
 
@@ -214,7 +243,7 @@ export class InputSource implements SegmentSource {
 
   #forget({ ahead, length }: ComingWindow): void {
     this.#options.account.add(-length);
-    if (ahead) this.#options.memory.arrived(length);
+    if (ahead) this.#options.memory.arrived();
     this.#coming = undefined;
   }
 }

@@ -4,7 +4,7 @@
  * inputs are read whole. A window ends where a run ends: nothing is carried from one to the next.
  */
 import { KIB } from '../limits/limits.ts';
-import type { Layout } from './layout.ts';
+import type { LayoutOutputs } from './layout.ts';
 
 /** A smaller gap of dead bytes is cheaper to read than to skip. */
 const GAP_BYTES: number = 64 * KIB;
@@ -40,7 +40,7 @@ export interface WindowsPlan {
 }
 
 /** By input, the ranges of all runs that are read, by position. */
-export function liveRanges({ outputs }: Layout): Map<string, ByteRange[]> {
+export function liveRanges({ outputs }: LayoutOutputs): Map<string, ByteRange[]> {
   const live = new Map<string, ByteRange[]>();
   for (const { runs } of outputs) {
     for (const { parents } of runs) {

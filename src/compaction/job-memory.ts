@@ -12,7 +12,7 @@ import { KIB, MIB } from '../limits/limits.ts';
 import type { WriterMemory } from '../object/object-store.ts';
 import { type InputPlan, liveRanges, planWindows, type ByteRange, type WindowsPlan } from './input-windows.ts';
 import { KEY_INDEXES, keyIndexBytes, type KeyIndexLimits } from './key-index.ts';
-import type { Layout, LayoutOutput, LayoutRun } from './layout.ts';
+import type { LayoutOutput, LayoutOutputs, LayoutRun } from './layout.ts';
 import { inputsAtOnce, openAtOnce } from './schedule.ts';
 import { cleanBytesOf } from './view.ts';
 
@@ -29,6 +29,11 @@ const HELD_OUTPUT_BYTES: number = 256 * KIB;
 export const AHEAD_READ_BYTES: number = MIB;
 /** Chunks in the making, the heap, and memory given back and not collected yet: measured as growth of the process. */
 const REST_BYTES: number = 24 * MIB;
+/**
+ * What an input run takes beside that, in the thread of the store and in that of the job, measured as well. Windows
+ * give way to it: where runs are many they are small, and what is read at once has thousands of them all the same.
+ */
+const RUN_BYTES = 384;
 const WINDOWS_BYTES_MIN: number = 4 * MIB;
 /** By list prices a PUT costs what 12.5 GETs cost, and a MiB more to read, in a worker's time, a fourteenth of one. */
 const PUT_WEIGHT = 12.5;
@@ -88,7 +93,7 @@ export interface StoreMemory {
 
 /** Inputs of which the layout takes nothing are not read, and are left out. */
 export function planJob<Input extends CommittedInput>(
-  layout: Layout,
+  layout: LayoutOutputs,
   inputs: readonly Input[],
   memoryBytes: number,
   store: StoreMemory = {},
@@ -127,7 +132,7 @@ export function planJob<Input extends CommittedInput>(
  * be in one wave, and writers take what they cannot do without.
  */
 function leastWaves<Input extends CommittedInput>(
-  layout: Layout,
+  layout: LayoutOutputs,
   inputs: readonly Input[],
   memoryBytes: number,
   least: number,
@@ -140,14 +145,16 @@ function leastWaves<Input extends CommittedInput>(
 }
 
 function windowedWave<Input extends CommittedInput>(
-  layout: Layout,
+  layout: LayoutOutputs,
   inputs: readonly Input[],
   memoryBytes: number,
 ): Wave<Input> {
   const outputs = [...layout.outputs.keys()];
   const read = readBy(layout, inputs);
   const [keyIndex] = KEY_INDEXES;
-  const windowsBytes = windowsBytesOf(memoryBytes, openAtOnce(layout.outputs), keyBytesOf(layout.outputs, keyIndex));
+  const runs = read.reduce((sum, { live }) => sum + live.length, 0);
+  const others = keyBytesOf(layout.outputs, keyIndex) + runs * RUN_BYTES;
+  const windowsBytes = windowsBytesOf(memoryBytes, openAtOnce(layout.outputs), others);
   const windows = planWindows(
     read.map(({ input: { bytes }, live }) => ({ bytes, live })),
     windowsBytes,
@@ -165,10 +172,10 @@ function windowedWave<Input extends CommittedInput>(
   };
 }
 
-/** What is left of a job's memory for windows; the largest single chunk comes on top. */
-export function windowsBytesOf(memoryBytes: number, outputs: number, keyBytes: number): number {
-  const others = 2 * RUN_READ_BYTES + OUTPUT_BYTES * outputs + REST_BYTES + keyBytes;
-  return Math.max(WINDOWS_BYTES_MIN, memoryBytes - others);
+/** What is left of a job's memory for windows beside keys and runs; the largest single chunk comes on top. */
+export function windowsBytesOf(memoryBytes: number, outputs: number, others: number): number {
+  const taken = 2 * RUN_READ_BYTES + OUTPUT_BYTES * outputs + REST_BYTES + others;
+  return Math.max(WINDOWS_BYTES_MIN, memoryBytes - taken);
 }
 
 interface HeldPlan {
@@ -183,14 +190,14 @@ interface HeldPlan {
 
 /** `undefined` where the memory is too small for these outputs at once. */
 function heldWave<Input extends CommittedInput>(
-  layout: Layout,
+  layout: LayoutOutputs,
   inputs: readonly Input[],
   groups: readonly Group[],
   { reading, keyIndex, memoryBytes, least, exceeds = false }: HeldPlan,
 ): Wave<Input> | undefined {
   const numbers = groups.flatMap((group) => group.outputs).sort((left, right) => left - right);
   const outputs = numbers.map((output) => required(layout.outputs[output], 'an output of the layout'));
-  const read = readBy({ ...layout, outputs }, inputs);
+  const read = readBy({ outputs }, inputs);
   const open = groups.reduce((sum, group) => sum + group.open, 0);
   const streams = reading === 'streams' ? inputsAtOnce(outputs) : 0;
   if (streams > STREAMS_MAX) return undefined;
@@ -273,7 +280,7 @@ function shareGroups(groups: readonly Group[], count: number): Group[][] {
 }
 
 /** Outputs with runs of one stream that are `joined` are in one group. */
-function groupsOf({ outputs }: Layout, joined: (run: LayoutRun) => boolean): Group[] {
+function groupsOf({ outputs }: LayoutOutputs, joined: (run: LayoutRun) => boolean): Group[] {
   const groups: Set<number>[] = [];
   const byStream = new Map<number, Set<number>>();
   for (const [output, { runs }] of outputs.entries()) {
@@ -317,7 +324,7 @@ function expectedBytes(runs: readonly LayoutRun[]): number {
 
 function readsAhead(outputs: readonly LayoutOutput[]): boolean {
   return outputs.some(({ runs }) =>
-    runs.some(({ keys, parents }) => keys !== 'all' || parents.some(({ tracking }) => tracking)),
+    runs.some(({ keys, parents }) => keys !== 'all' || parents.some(({ tracking }) => tracking === true)),
   );
 }
 
@@ -334,7 +341,7 @@ function keyBytesOf(outputs: readonly LayoutOutput[], index: KeyIndexLimits): nu
 }
 
 function readBy<Input extends CommittedInput>(
-  layout: Layout,
+  layout: LayoutOutputs,
   inputs: readonly Input[],
 ): { readonly input: Input; readonly live: readonly ByteRange[] }[] {
   const live = liveRanges(layout);

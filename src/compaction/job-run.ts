@@ -1,10 +1,11 @@
 /** The life of one job: claimed, kept alive, run, committed; or given up, with nothing left behind. */
 import type { Clock } from '../base/clock.ts';
-import type { Coordinator, FoundRun } from '../coordinator/coordinator.ts';
+import type { Coordinator, FoundRun, RunReference } from '../coordinator/coordinator.ts';
 import type { CommitJob, Job, JobPlan } from '../coordinator/job.ts';
 import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
-import type { Layout } from './layout.ts';
+import type { PackedLayout } from './layout.ts';
+import { jobOutput, packLayout } from './layout-message.ts';
 import { layOut } from './layout-planner.ts';
 import type { Sleep } from './pace.ts';
 import type { CompactionRunner, RewriteJob, RewriteResult } from './rewrite-job.ts';
@@ -46,7 +47,7 @@ export async function runPlan(plan: JobPlan, environment: JobEnvironment): Promi
 
 class JobRun {
   readonly #plan: JobPlan;
-  readonly #job: Job;
+  #job: Job;
   readonly #environment: JobEnvironment;
   readonly #cancel: SharedArrayBuffer = new SharedArrayBuffer(4);
   readonly #ended: AbortController = new AbortController();
@@ -68,15 +69,12 @@ class JobRun {
     signal.addEventListener('abort', cancel);
     try {
       if (signal.aborted) cancel();
-      const layout = layOut(this.#job, await this.#neededTracking(), this.#environment.settings);
+      const { layout, dropped } = await this.#layOut();
       const result = await this.#rewrite(layout);
       this.#throwIfLost();
-      await this.#commit({
-        jobId: this.#job.jobId,
-        token: this.#job.token,
-        outputs: result.outputs,
-        dropped: layout.dropped,
-      });
+      const { jobId, token } = this.#job;
+      const outputs = result.outputs.map((output) => jobOutput(layout, this.#keys.indexOf(output.key), output));
+      await this.#commit({ jobId, token, outputs, dropped });
       return { plan: this.#plan, inputs: this.#job.inputs.length, outputs: result.outputs.length, result };
     } catch (error) {
       await this.#giveUp();
@@ -86,6 +84,13 @@ class JobRun {
       this.#ended.abort();
       await heartbeat;
     }
+  }
+
+  /** From here on the runs of the inputs are in the layout alone: there are many, and they would stay to the end. */
+  async #layOut(): Promise<{ readonly layout: PackedLayout; readonly dropped: readonly RunReference[] }> {
+    const layout = layOut(this.#job, await this.#neededTracking(), this.#environment.settings);
+    this.#job = { ...this.#job, inputs: this.#job.inputs.map((input) => ({ ...input, runs: [] })) };
+    return { layout: packLayout(layout), dropped: layout.dropped };
   }
 
   /**
@@ -111,7 +116,7 @@ class JobRun {
     return new Map(this.#job.streams.map(({ stream, firstOffset }) => [stream.streamId, firstOffset]));
   }
 
-  async #rewrite(layout: Layout): Promise<RewriteResult> {
+  async #rewrite(layout: PackedLayout): Promise<RewriteResult> {
     const { coordinator, runner, objects, storeId, settings } = this.#environment;
     const { now } = await coordinator.stats();
     if (layout.outputs.length > 0) {

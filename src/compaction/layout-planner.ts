@@ -1,6 +1,7 @@
 /** Decides where everything of a claimed job goes, before a byte is read. Pure. */
 import type { FoundRun, RunReference } from '../coordinator/coordinator.ts';
 import type { Job } from '../coordinator/job.ts';
+import type { Mutable } from '../record/run-columns.ts';
 import type { Layout, LayoutParent, LayoutRun, PlacedParent, StreamParents } from './layout.ts';
 import { OutputAssigner } from './output-assigner.ts';
 import { KEYED_RECORDS_MAX } from './plan-keys.ts';
@@ -50,27 +51,28 @@ export function layOut(
 }
 
 function parentsByStream(job: Job, expiryBucket: number): StreamParents[] {
-  const found = new Map<number, { run: FoundRun; generation: number }[]>();
+  const found = new Map<number, Mutable<PlacedParent>[]>();
   for (const { stream } of job.streams) found.set(stream.streamId, []);
   for (const { runs, generation } of job.inputs) {
-    for (const run of runs) found.get(run.streamId)?.push({ run, generation });
+    for (const run of runs) found.get(run.streamId)?.push({ run, generation, className: '', keys: 'all' });
   }
   return job.streams.map(({ stream, firstOffset }) => {
     const { streamId, config } = stream;
-    const runs = (found.get(streamId) ?? []).sort((left, right) => inStreamOrder(left.run, right.run));
-    const lastTimestamp = runs.reduce((latest, { run }) => Math.max(latest, run.lastTimestamp), 0);
+    const parents = (found.get(streamId) ?? []).sort((left, right) => inStreamOrder(left.run, right.run));
+    const lastTimestamp = parents.reduce((latest, { run }) => Math.max(latest, run.lastTimestamp), 0);
     const className = classOf(config, lastTimestamp, expiryBucket);
-    const records = runs.reduce((sum, { run }) => sum + run.records, 0);
+    const records = parents.reduce((sum, { run }) => sum + run.records, 0);
     const keyed = job.kind === 'keyCompaction' && config.cleanup === 'compact' && records <= KEYED_RECORDS_MAX;
     let beginning = firstOffset;
-    const parents = runs.map(({ run, generation }): PlacedParent => {
+    for (const parent of parents) {
+      const { run, generation } = parent;
       // The unbroken beginning: each run starts where the last one ended, the first one at the log start or below.
       const complete = run.firstOffset <= beginning;
       beginning = complete ? Math.max(beginning, run.endOffset) : -1;
       const compacted = generation >= COMPACTED_GENERATION || (keyed && complete);
-      const keys = keyed ? (complete ? 'complete' : 'latest') : 'all';
-      return { run, generation, className: compacted ? compactedClass(className) : className, keys };
-    });
+      parent.className = compacted ? compactedClass(className) : className;
+      if (keyed) parent.keys = complete ? 'complete' : 'latest';
+    }
     return { streamId, compression: config.compression, firstOffset, parents };
   });
 }
@@ -115,10 +117,9 @@ function layOutRun(
 ): LayoutRun | undefined {
   const first = (group[0] as PlacedParent).run;
   const end = (group.at(-1) as PlacedParent).run.endOffset;
+  // Few are copied: a job may have tens of thousands.
   const parents = group.map(({ run }): LayoutParent => {
-    const { objectKey, byteOffset, byteLength, chunks, records, firstOffset, nextOffset, endOffset } = run;
-    const tracking = names?.has(runName(run)) ?? false;
-    return { objectKey, byteOffset, byteLength, chunks, records, firstOffset, nextOffset, endOffset, tracking };
+    return names?.has(runName(run)) === true ? { ...run, tracking: true } : run;
   });
   const oldestName = oldest && runName(oldest);
   const snapshot = oldestName !== undefined && group.some(({ run }) => runName(run) === oldestName);
@@ -126,7 +127,7 @@ function layOutRun(
   const inFront = oldest === undefined || snapshot || oldest.firstOffset > first.firstOffset;
   const visibleFrom = Math.max(first.firstOffset, Math.min(logStart, end));
   const firstOffset = inFront ? visibleFrom : first.firstOffset;
-  const tracking = snapshot || parents.some((parent) => parent.tracking);
+  const tracking = snapshot || parents.some((parent) => parent.tracking === true);
   if (firstOffset === end && !tracking) return undefined;
   const { keys } = group[0] as PlacedParent;
   return { streamId, firstOffset, nextOffset: end, visibleFrom, compression, snapshot, keys, parents };

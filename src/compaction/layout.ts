@@ -1,11 +1,11 @@
 /**
  * Where everything of a job goes: which input runs become one, in which output, with which offsets. Made by
- * `layout-planner.ts`, followed to the letter by the executor; plain data that survives `postMessage`.
+ * `layout-planner.ts`, followed to the letter by the executor, which gets it by `layout-message.ts`.
  */
 import type { FoundRun, RunReference } from '../coordinator/coordinator.ts';
 import type { Compression } from '../record/stream-config.ts';
 
-/** An input run as the executor reads it. */
+/** An input run as the executor reads it: what the coordinator says of it, or a part of that. */
 export interface LayoutParent extends RunReference {
   readonly byteLength: number;
   readonly chunks: number;
@@ -14,8 +14,8 @@ export interface LayoutParent extends RunReference {
   readonly nextOffset: number;
   /** Records from here on were truncated. */
   readonly endOffset: number;
-  /** It holds tracking that is still needed. */
-  readonly tracking: boolean;
+  /** It holds tracking that is still needed. Default false. */
+  readonly tracking?: boolean;
 }
 
 export interface LayoutRun {
@@ -42,10 +42,32 @@ export interface LayoutOutput {
   readonly runs: readonly LayoutRun[];
 }
 
-export interface Layout {
+/** What the executor follows. */
+export interface LayoutOutputs {
   readonly outputs: readonly LayoutOutput[];
+}
+
+export interface Layout extends LayoutOutputs {
   /** Runs that cover nothing readable and hold no needed tracking. */
   readonly dropped: readonly RunReference[];
+}
+
+/** The outputs of a layout as `layout-message.ts` makes them: plain data that survives `postMessage`. */
+export interface PackedLayout {
+  readonly outputs: readonly PackedOutput[];
+  /** Of the inputs that the layout takes something of. */
+  readonly objectKeys: readonly string[];
+  /** Of all runs of all outputs, one output behind the other. */
+  readonly runs: Float64Array;
+  /** Of all parents of all runs, one run behind the other. */
+  readonly parents: Float64Array;
+}
+
+export interface PackedOutput {
+  readonly generation: number;
+  /** How many, and the number of the first one. */
+  readonly runs: number;
+  readonly firstRun: number;
 }
 
 /** An input run with what decides its place. */

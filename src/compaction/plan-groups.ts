@@ -3,7 +3,7 @@ import type { JobPlan } from '../coordinator/job.ts';
 import type { CompactionSettings } from './settings.ts';
 import type { CompactionView, ObjectFacts } from './view.ts';
 
-/** Runs of one job: they travel to the worker and back as plain objects. */
+/** Runs of one job. Each takes memory, for which windows make room (`job-memory.ts`): of so many half of it. */
 export const JOB_RUNS_MAX = 65_536;
 
 export interface PlanRequest {

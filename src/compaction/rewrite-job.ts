@@ -1,7 +1,7 @@
 /** The message that takes a job to a pool worker, and what comes back. */
-import type { JobKind, JobOutput } from '../coordinator/job.ts';
+import type { JobKind } from '../coordinator/job.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
-import type { Layout } from './layout.ts';
+import type { PackedLayout } from './layout.ts';
 
 /** An object to read, as the coordinator knows it. */
 export interface RewriteInput {
@@ -20,7 +20,7 @@ export interface RewriteJob {
   /** Coordinator time: what the outputs say about their age. */
   readonly createdAt: number;
   readonly inputs: readonly RewriteInput[];
-  readonly layout: Layout;
+  readonly layout: PackedLayout;
   /** One for each output, in order. */
   readonly keys: readonly string[];
   /** By stream, its log start: tracking of consumers below it goes. */
@@ -48,8 +48,19 @@ export interface RewriteCounters {
   peakBufferedBytes: number;
 }
 
+/** An object that the job wrote. */
+export interface WrittenOutput {
+  readonly key: string;
+  readonly bytes: number;
+  /** Of its footer: 16 lower-case hexadecimal digits. */
+  readonly checksum: string;
+  /** In the order of the layout and of their bytes, each `RUN_COLUMNS` numbers. */
+  readonly runs: Float64Array;
+}
+
 export interface RewriteResult {
-  readonly outputs: readonly JobOutput[];
+  /** In the order in which they were finished. */
+  readonly outputs: readonly WrittenOutput[];
   readonly counters: Readonly<RewriteCounters>;
 }
 

@@ -8,18 +8,19 @@ import type { Clock } from '../base/clock.ts';
 import type { Random } from '../base/random.ts';
 import { required } from '../base/assert.ts';
 import { xxh64 } from '../codec/checksum.ts';
-import type { JobOutput, JobRun } from '../coordinator/job.ts';
 import type { ObjectStore } from '../object/object-store.ts';
+import { packRun, RUN_COLUMNS } from '../record/run-columns.ts';
 import { FrameChunker } from '../segment/frame-chunker.ts';
 import { SegmentWriter } from '../segment/writer.ts';
 import { BufferAccount } from './input-source.ts';
 import { KeyIndex, type KeyIndexLimits } from './key-index.ts';
 import { selectStream } from './key-pass.ts';
 import { planJob, type Wave } from './job-memory.ts';
-import type { LayoutOutput, LayoutRun } from './layout.ts';
+import type { LayoutOutput, LayoutOutputs, LayoutRun } from './layout.ts';
+import { unpackLayout } from './layout-message.ts';
 import { Pace, type Sleep } from './pace.ts';
 import { ParentReader } from './parent-reader.ts';
-import type { RewriteCounters, RewriteInput, RewriteJob, RewriteResult } from './rewrite-job.ts';
+import type { RewriteCounters, RewriteInput, RewriteJob, RewriteResult, WrittenOutput } from './rewrite-job.ts';
 import { type OpenOutput, RunRewriter, type Selection } from './run-rewriter.ts';
 import { scheduleRuns, type ScheduledRun } from './schedule.ts';
 import { foldTracking } from './tracking-fold.ts';
@@ -55,11 +56,13 @@ export async function runRewriteJob(
 }
 
 interface OutputProgress extends OpenOutput {
-  readonly runs: JobRun[];
+  /** How many of its runs are written. */
+  written: number;
 }
 
 class Rewrite {
   readonly #job: RewriteJob;
+  readonly #layout: LayoutOutputs;
   readonly #objects: ObjectStore;
   readonly #environment: RewriteEnvironment;
   readonly #account: BufferAccount = new BufferAccount();
@@ -67,7 +70,7 @@ class Rewrite {
   readonly #rewriter: RunRewriter;
   #wave: Wave<RewriteInput> | undefined;
   readonly #open: Map<number, OutputProgress> = new Map();
-  readonly #finished: JobOutput[] = [];
+  readonly #finished: WrittenOutput[] = [];
   /** Made for the first stream with keys, and used for all. */
   #keys: KeyIndex | undefined;
   readonly #counters: RewriteCounters = {
@@ -82,6 +85,7 @@ class Rewrite {
 
   constructor(job: RewriteJob, objects: ObjectStore, environment: RewriteEnvironment) {
     this.#job = job;
+    this.#layout = unpackLayout(job.layout);
     this.#objects = objects;
     this.#environment = environment;
     const pace = new Pace(job.bytesPerSecond, environment.clock, environment.sleep);
@@ -90,15 +94,15 @@ class Rewrite {
   }
 
   async run(): Promise<RewriteResult> {
-    const { layout, inputs, memoryBytes } = this.#job;
-    for (const wave of planJob(layout, inputs, memoryBytes, this.#objects)) {
+    const { inputs, memoryBytes } = this.#job;
+    for (const wave of planJob(this.#layout, inputs, memoryBytes, this.#objects)) {
       this.#wave = wave;
       // A wave without keys has given the index's memory to its writers.
       if (wave.outputs.every((output) => this.#layoutOf(output).runs.every(({ keys }) => keys === 'all'))) {
         this.#keys = undefined;
       }
       await this.#reader.open(wave);
-      for (const runs of scheduleRuns(layout.outputs, wave.outputs)) await this.#writeStream(runs);
+      for (const runs of scheduleRuns(this.#layout.outputs, wave.outputs)) await this.#writeStream(runs);
     }
     this.#reader.close();
     this.#counters.readBytes = this.#account.readBytes;
@@ -127,8 +131,9 @@ class Rewrite {
     for (const { run, output } of runs) {
       const tracking = await foldTracking(this.#reader, run, this.#job.logStarts.get(run.streamId) ?? 0);
       const progress = this.#open.get(output) ?? (await this.#openOutput(output));
-      progress.runs.push(await this.#rewriter.write(progress, run, tracking, selection));
-      if (progress.runs.length === this.#layoutOf(output).runs.length) await this.#finish(output, progress);
+      await this.#rewriter.write(progress, run, tracking, selection);
+      progress.written += 1;
+      if (progress.written === this.#layoutOf(output).runs.length) await this.#finish(output, progress);
     }
   }
 
@@ -143,7 +148,7 @@ class Rewrite {
   }
 
   #layoutOf(output: number): LayoutOutput {
-    return required(this.#job.layout.outputs[output], 'a run names an output of the layout');
+    return required(this.#layout.outputs[output], 'a run names an output of the layout');
   }
 
   #keyOf(output: number): string {
@@ -157,22 +162,21 @@ class Rewrite {
     const { writerBytes, outputBytes } = required(this.#wave, 'outputs are written in waves');
     const sink = await this.#objects.create(objectKey, writerBytes[place], outputBytes[place]);
     const writer = new SegmentWriter(sink, { storeId, objectKey, createdAt });
-    const progress = { writer, chunker: new FrameChunker(writer), runs: [] };
+    const progress = { writer, chunker: new FrameChunker(writer), written: 0 };
     this.#open.set(output, progress);
     return progress;
   }
 
-  async #finish(output: number, { writer, runs }: OutputProgress): Promise<void> {
-    const { bytes, checksum: footer } = await writer.finish();
+  async #finish(output: number, { writer }: OutputProgress): Promise<void> {
+    const { bytes, checksum: footer, runs } = await writer.finish();
     this.#open.delete(output);
     const checksum = footer.toString(16).padStart(16, '0');
-    this.#finished.push({
-      key: this.#keyOf(output),
-      bytes,
-      checksum,
-      generation: this.#layoutOf(output).generation,
-      runs,
-    });
+    const planned = this.#layoutOf(output).runs;
+    const numbers = new Float64Array(planned.length * RUN_COLUMNS);
+    for (const [index, run] of runs.entries()) {
+      packRun(numbers, index * RUN_COLUMNS, run, planned[index]?.snapshot ?? false);
+    }
+    this.#finished.push({ key: this.#keyOf(output), bytes, checksum, runs: numbers });
     this.#counters.writtenBytes += bytes;
   }
 }

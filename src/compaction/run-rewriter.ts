@@ -3,7 +3,6 @@
  * everything else is taken apart into frames, filtered, and put together again in chunks of full size.
  */
 import { viewOf } from '../base/bytes.ts';
-import type { JobRun } from '../coordinator/job.ts';
 import type { MillraceError } from '../errors/millrace-error.ts';
 import { CHUNK_RAW_BYTES_TARGET } from '../limits/limits.ts';
 import { FrameFilter } from '../record/frame-filter.ts';
@@ -62,7 +61,7 @@ export class RunRewriter {
     run: LayoutRun,
     tracking: Uint8Array | undefined,
     selection: Selection | undefined,
-  ): Promise<JobRun> {
+  ): Promise<void> {
     const { writer, chunker } = output;
     writer.beginRun(run.streamId, run.firstOffset);
     if (run.snapshot && tracking !== undefined) {
@@ -80,8 +79,7 @@ export class RunRewriter {
     } else if (delta !== undefined) {
       await this.#addTracking(writer, run, CHUNK_TYPE.trackingDelta, delta, run.nextOffset);
     }
-    const parents = run.parents.map(({ objectKey, byteOffset }) => ({ objectKey, byteOffset }));
-    return { ...writer.endRun(), trackingSnapshot: run.snapshot, parents };
+    writer.endRun();
   }
 
   async #copyParent(

@@ -1,6 +1,6 @@
 /** In which order a job writes its runs, and what is open at a time. Pure: the executor and the plan go by it. */
 import { required } from '../base/assert.ts';
-import type { LayoutOutput, LayoutParent, LayoutRun } from './layout.ts';
+import type { LayoutOutput, LayoutRun } from './layout.ts';
 
 export interface ScheduledRun {
   readonly run: LayoutRun;
@@ -10,17 +10,20 @@ export interface ScheduledRun {
 
 /** All runs of some outputs, one stream at a time, in the order of offsets. */
 export function scheduleRuns(outputs: readonly LayoutOutput[], numbers: Iterable<number>): ScheduledRun[][] {
-  const scheduled = [...numbers].flatMap((output) =>
-    required(outputs[output], 'an output of the layout').runs.map((run): ScheduledRun => ({ run, output })),
+  const placed = [...numbers].flatMap((output) =>
+    required(outputs[output], 'an output of the layout').runs.map((run) => {
+      const { firstOffset, nextOffset } = required(run.parents[0], 'a run has parents');
+      return { firstOffset, nextOffset, item: { run, output } };
+    }),
   );
-  scheduled.sort(
+  placed.sort(
     (left, right) =>
-      left.run.streamId - right.run.streamId ||
-      firstParent(left).firstOffset - firstParent(right).firstOffset ||
-      firstParent(left).nextOffset - firstParent(right).nextOffset,
+      left.item.run.streamId - right.item.run.streamId ||
+      left.firstOffset - right.firstOffset ||
+      left.nextOffset - right.nextOffset,
   );
   const streams: ScheduledRun[][] = [];
-  for (const item of scheduled) {
+  for (const { item } of placed) {
     const stream = streams.at(-1);
     if (stream?.[0]?.run.streamId === item.run.streamId) stream.push(item);
     else streams.push([item]);
@@ -51,8 +54,4 @@ function mostAtOnce<T>(uses: readonly T[]): number {
     if (lastPlaces.get(used) === place) open.delete(used);
   }
   return most;
-}
-
-function firstParent({ run }: ScheduledRun): LayoutParent {
-  return required(run.parents[0], 'a run has parents');
 }

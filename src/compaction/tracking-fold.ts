@@ -23,7 +23,7 @@ export async function foldTracking(
   const state = new TrackingState();
   let entries: TrackingEntry[] = [];
   for (const parent of run.parents) {
-    if (!parent.tracking) continue;
+    if (parent.tracking !== true) continue;
     for await (const chunk of reader.chunks(parent, run.streamId, true)) {
       const found = entriesOf(chunk);
       if (run.snapshot) {

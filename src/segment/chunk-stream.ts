@@ -42,7 +42,7 @@ export interface ChunkRange {
    * Where reads get their memory and give it back: chunks are then valid until the next one is asked for. Without it
    * they stay valid. The source must not keep what it returns.
    */
-  readonly memory?: SpareMemory;
+  readonly memory?: SpareMemory | undefined;
   /**
    * Where chunks that span reads are put together: they are then valid until the next one is asked for. Default: memory
    * of this range's own, where `memory` is given, and new memory for each, where it is not.

@@ -4,10 +4,12 @@ import { suite, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { BufferAccount, InputSource, WindowMemory } from '../../src/compaction/input-source.ts';
+import { isInPages } from '../../src/base/page-memory.ts';
 import { type ByteRange, planWindows } from '../../src/compaction/input-windows.ts';
 import { planJob, readRequests, RUN_READ_BYTES, type Wave, windowsBytesOf } from '../../src/compaction/job-memory.ts';
 import { KEY_INDEXES, keyIndexBytes } from '../../src/compaction/key-index.ts';
 import type { Layout, LayoutRun } from '../../src/compaction/layout.ts';
+import { packLayout, unpackLayout } from '../../src/compaction/layout-message.ts';
 import { compactionSettings } from '../../src/compaction/settings.ts';
 import { MIB } from '../../src/limits/limits.ts';
 import type { ObjectStore } from '../../src/object/object-store.ts';
@@ -48,6 +50,8 @@ interface Counted {
   readonly sources: readonly InputSource[];
   readonly account: BufferAccount;
   readonly requests: () => number;
+  /** Reads into memory beside the pages of windows. */
+  readonly elsewhere: () => number;
   readonly budget: number;
 }
 
@@ -58,8 +62,10 @@ function inputsOf(runs: readonly ByteRange[], inputs: number, budget: number): C
   const content = CONTENT.subarray(0, bytes);
   const account = new BufferAccount();
   let requests = 0;
+  let elsewhere = 0;
   const read = async (position: number, length: number, into?: Uint8Array): Promise<Uint8Array> => {
     requests += 1;
+    if (into !== undefined && !isInPages(into)) elsewhere += 1;
     await Promise.resolve();
     const bytes = content.subarray(position, position + length);
     if (into === undefined) return bytes.slice();
@@ -73,7 +79,7 @@ function inputsOf(runs: readonly ByteRange[], inputs: number, budget: number): C
   );
   const memory = new WindowMemory(plan);
   const sources = plan.inputs.map((input) => new InputSource({ size: bytes, read, plan: input, memory, account }));
-  return { sources, account, requests: () => requests, budget };
+  return { sources, account, requests: () => requests, elsewhere: () => elsewhere, budget };
 }
 
 /** As a job goes through its inputs: run by run, each of them in all inputs, some of them again. */
@@ -117,6 +123,20 @@ suite('the inputs of a job', () => {
     await readAll(counted, runs, 0);
     const perInput = (320 * 25_000) / ((44 * MIB * 0.8) / 32);
     assert.ok(counted.requests() <= 32 * (perInput + 2), `${counted.requests()} requests of 32 inputs`);
+  });
+
+  test('have windows of any size in the pages of the job, and in no memory beside them', async () => {
+    // Windows end where runs end: of runs so large none has the size of another.
+    const runs: ByteRange[] = [];
+    for (let end = 64; end < 8 * MIB;) {
+      const length = 30_000 + ((runs.length * 7_919) % 60_000);
+      runs.push({ position: end, length });
+      end += length;
+    }
+    const counted = inputsOf(runs, 32, 6 * MIB);
+    await readAll(counted, runs, 0);
+    assert.ok(counted.requests() > 64 * 32, `${counted.requests()} windows`);
+    assert.equal(counted.elsewhere(), 0);
   });
 
   test('are read side by side: the next window is on its way when the last run of one was used', async () => {
@@ -332,7 +352,7 @@ suite('a job on a store where requests cost something', () => {
       generation,
       runs: index === 0 ? runs : [...runs.map((run) => ({ ...run, streamId: index < 4 ? 1 : 9 }))],
     }));
-    const waves = planJob({ outputs: shared, dropped: [] }, inputs, JOB_BYTES, store);
+    const waves = planJob({ outputs: shared }, inputs, JOB_BYTES, store);
     const ofStream = (streamId: number): number[] =>
       waves.flatMap(({ outputs }, wave) =>
         outputs.some((output) => shared[output]?.runs.some((run) => run.streamId === streamId)) ? [wave] : [],
@@ -387,10 +407,12 @@ suite('a job', () => {
       await world.append(...ids.map((streamId, place) => ({ streamId, records: keyed(place === 0 ? 400 : 10, 200) })));
     }
     // Planners of today leave keyed streams among themselves: here the merge is to compact one. Room for one output.
-    const keysOf = (run: LayoutRun): LayoutRun => (run.streamId === ids[0] ? { ...run, keys: 'latest' } : run);
-    world.threads = ({ layout, ...job }) => {
-      const outputs = layout.outputs.map((output) => ({ ...output, runs: output.runs.map(keysOf) }));
-      return world.rewrite({ ...job, layout: { ...layout, outputs }, memoryBytes: 50 * MIB });
+    const keysOf = (run: LayoutRun): LayoutRun =>
+      run.streamId === ids[0] ? { ...run, keys: 'latest', parents: run.parents } : run;
+    world.threads = (job) => {
+      const { outputs } = unpackLayout(job.layout);
+      const layout = packLayout({ outputs: outputs.map((output) => ({ ...output, runs: output.runs.map(keysOf) })) });
+      return world.rewrite({ ...job, layout, memoryBytes: 50 * MIB });
     };
     await world.agent().compact({ force: true });
     assert.equal(world.jobs[0]?.result.outputs.length, 2);

@@ -5,13 +5,7 @@ import type { CommitJob, JobAnswer, JobOutput } from '../job.ts';
 import { parseObjectKey } from '../object-key.ts';
 import { planJob } from '../state/apply-job.ts';
 import type { ReplacingObject, RunKey } from '../state/event.ts';
-import {
-  endOfReplacement,
-  layOutStretch,
-  RowFinder,
-  rowsByPlace,
-  type StreamReplacement,
-} from '../state/replace-runs.ts';
+import { endOfReplacement, layOutStretch, RowFinder, rowsOf, type StreamReplacement } from '../state/replace-runs.ts';
 import type { JobRow } from '../state/rows.ts';
 import { RUN } from '../state/run-table.ts';
 import { keyOf, type State } from '../state/state.ts';
@@ -41,7 +35,7 @@ export function commitJob(state: State, commit: CommitJob): Decision<JobAnswer> 
   const dropped = parents.takeAll(commit.dropped);
   parents.checkCoverage();
   for (const key of dropped) checkDroppable(state, parents, key);
-  for (const plan of planJob(state, { outputs, dropped }).values()) checkContinuity(state, plan);
+  for (const plan of planJob(state, { outputs, dropped }, parents.finder).values()) checkContinuity(state, plan);
   return decide({ replayed: false }, { type: 'jobCommitted', jobId, outputs, dropped });
 }
 
@@ -63,18 +57,21 @@ class Parents {
   readonly #state: State;
   readonly #job: JobRow;
   readonly #inputs: ReadonlySet<number>;
-  readonly #finder: RowFinder;
-  readonly #taken: Set<string> = new Set();
+  readonly finder: RowFinder;
+  /** Places of runs by the number of their object. A job has tens of thousands: as names they take 3 MiB. */
+  readonly #taken: Map<number, Set<number>> = new Map();
+  /** Numbers by key: there are few objects, and many runs of each. */
+  readonly #numbers: Map<string, number> = new Map();
 
   constructor(state: State, job: JobRow) {
     this.#state = state;
     this.#job = job;
     this.#inputs = new Set(job.inputs);
-    this.#finder = new RowFinder(state);
+    this.finder = new RowFinder(state);
   }
 
   row(key: RunKey): number | undefined {
-    return this.#finder.find(key);
+    return this.finder.find(key);
   }
 
   /** The keys of those of `references` that are still alive. */
@@ -96,24 +93,34 @@ class Parents {
   }
 
   #take({ objectKey, byteOffset }: RunReference): RunKey {
+    const objectNumber = this.#numberOf(objectKey);
+    const taken = this.#taken.get(objectNumber) ?? new Set<number>();
+    if (taken.has(byteOffset)) {
+      throw conflict(`the run at ${byteOffset} of ${objectKey} is accounted for twice`, { key: objectKey, byteOffset });
+    }
+    this.#taken.set(objectNumber, taken.add(byteOffset));
+    return { objectNumber, byteOffset };
+  }
+
+  #numberOf(objectKey: string): number {
+    const known = this.#numbers.get(objectKey);
+    if (known !== undefined) return known;
     const objectNumber = parseObjectKey(objectKey)?.number ?? 0;
     if (!this.#inputs.has(objectNumber)) {
       throw conflict(`${objectKey} is not an input of job ${this.#job.jobId}`, { key: objectKey });
     }
-    const name = `${objectNumber}:${byteOffset}`;
-    if (this.#taken.has(name)) {
-      throw conflict(`the run at ${byteOffset} of ${objectKey} is accounted for twice`, { key: objectKey, byteOffset });
-    }
-    this.#taken.add(name);
-    return { objectNumber, byteOffset };
+    this.#numbers.set(objectKey, objectNumber);
+    return objectNumber;
   }
 
   checkCoverage(): void {
     for (const objectNumber of this.#job.inputs) {
       const object = this.#state.objects.get(objectNumber);
       if (object === undefined) continue;
-      for (const byteOffset of rowsByPlace(this.#state, object).keys()) {
-        if (this.#taken.has(`${objectNumber}:${byteOffset}`)) continue;
+      const taken = this.#taken.get(objectNumber);
+      for (const row of rowsOf(this.#state, object)) {
+        const byteOffset = this.#state.runs.get(row, RUN.byteOffset);
+        if (taken?.has(byteOffset) === true) continue;
         const key = keyOf(object);
         throw conflict(`the live run at ${byteOffset} of ${key} is not accounted for`, { key, byteOffset });
       }

@@ -25,8 +25,8 @@ interface MutablePlan extends StreamReplacement {
 export function planJob(
   state: State,
   event: Pick<JobCommitted, 'outputs' | 'dropped'>,
+  finder: RowFinder = new RowFinder(state),
 ): Map<number, StreamReplacement> {
-  const finder = new RowFinder(state);
   const plans = new Map<number, MutablePlan>();
   const planOf = (streamId: number): MutablePlan => {
     let plan = plans.get(streamId);

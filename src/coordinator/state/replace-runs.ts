@@ -2,6 +2,7 @@
  * Swapping runs for the runs that a job wrote from them. Planned as a whole per stream, without changing anything, so
  * that the same plan first decides whether a commit is sound and then carries it out.
  */
+import { small } from '../../record/run-columns.ts';
 import type { ReplacingRun, RunKey } from './event.ts';
 import type { ObjectRow, StreamRow } from './rows.ts';
 import { countTracking, countVisible, isBelow, killRun } from './run-links.ts';
@@ -32,12 +33,14 @@ export interface Stretch {
   readonly items: readonly StretchItem[];
 }
 
-/** Lists the live runs of an object by their place in it. */
-export function rowsByPlace(state: State, object: ObjectRow): Map<number, number> {
+/** The live runs of an object, in the order of their bytes. */
+export function* rowsOf(state: State, object: ObjectRow): Generator<number> {
+  for (let row = object.firstRun; row !== NO_ROW; row = state.runs.get(row, RUN.nextInObject)) yield row;
+}
+
+function rowsByPlace(state: State, object: ObjectRow): Map<number, number> {
   const rows = new Map<number, number>();
-  for (let row = object.firstRun; row !== NO_ROW; row = state.runs.get(row, RUN.nextInObject)) {
-    rows.set(state.runs.get(row, RUN.byteOffset), row);
-  }
+  for (const row of rowsOf(state, object)) rows.set(small(state.runs.get(row, RUN.byteOffset)), small(row));
   return rows;
 }
 

@@ -3,6 +3,7 @@
  * and open without a million objects being made. A row's number is stable while its run lives, and used again later.
  */
 import { assert } from '../../base/assert.ts';
+import { small } from '../../record/run-columns.ts';
 import type { KeptRun } from '../runs.ts';
 
 /** Columns of a row. */
@@ -98,18 +99,18 @@ export class RunTable {
 /** A row as a run. */
 export function keptRunOf(runs: RunTable, row: number): KeptRun {
   return {
-    streamId: runs.get(row, RUN.streamId),
-    firstOffset: runs.get(row, RUN.firstOffset),
-    nextOffset: runs.get(row, RUN.nextOffset),
-    records: runs.get(row, RUN.records),
-    userBytes: runs.get(row, RUN.userBytes),
-    trackingBytes: runs.get(row, RUN.trackingBytes),
-    firstTimestamp: runs.get(row, RUN.firstTimestamp),
-    lastTimestamp: runs.get(row, RUN.lastTimestamp),
-    epoch: runs.get(row, RUN.epoch),
-    byteOffset: runs.get(row, RUN.byteOffset),
-    byteLength: runs.get(row, RUN.byteLength),
-    chunks: runs.get(row, RUN.chunks),
+    streamId: small(runs.get(row, RUN.streamId)),
+    firstOffset: small(runs.get(row, RUN.firstOffset)),
+    nextOffset: small(runs.get(row, RUN.nextOffset)),
+    records: small(runs.get(row, RUN.records)),
+    userBytes: small(runs.get(row, RUN.userBytes)),
+    trackingBytes: small(runs.get(row, RUN.trackingBytes)),
+    firstTimestamp: small(runs.get(row, RUN.firstTimestamp)),
+    lastTimestamp: small(runs.get(row, RUN.lastTimestamp)),
+    epoch: small(runs.get(row, RUN.epoch)),
+    byteOffset: small(runs.get(row, RUN.byteOffset)),
+    byteLength: small(runs.get(row, RUN.byteLength)),
+    chunks: small(runs.get(row, RUN.chunks)),
     trackingSnapshot: runs.get(row, RUN.snapshot) === 1,
   };
 }
