@@ -6,6 +6,7 @@ import { frameRead, frameWrite } from './micro/frames.ts';
 import { memtableAdd, memtableFind, ringAppend } from './micro/ring.ts';
 import type { Workload } from './workload.ts';
 import { burst } from './workloads/burst.ts';
+import { idleFollowers } from './workloads/idle-followers.ts';
 import { ingest } from './workloads/ingest.ts';
 import { inFlight } from './workloads/in-flight.ts';
 import { manyStreams } from './workloads/many-streams.ts';
@@ -44,6 +45,7 @@ export const WORKLOADS: readonly Workload[] = [
   ...RECORD_SIZES.slice(0, 2).map(scan),
   pointRead,
   tailing,
+  idleFollowers,
   openingAfterKill,
   openingAfterClose,
   openingStream,

@@ -9,6 +9,14 @@ import { cutFrame } from '../record/frame-cut.ts';
 import { frameTimestamps, readFrameHeader } from '../record/frame-reader.ts';
 import { StreamIndex } from './stream-index.ts';
 
+/** Streams whose new frames somebody waits for. */
+export interface Followed {
+  readonly size: number;
+  has(streamId: number): boolean;
+}
+
+const NOBODY: Followed = new Set<number>();
+
 export class Memtable {
   readonly #geometry: RingGeometry;
   readonly #bytes: Uint8Array;
@@ -18,8 +26,12 @@ export class Memtable {
   readonly #slots = new Map<number, StreamIndex[]>();
   /** Streams with a truncation that is in no segment yet, and the filling of their last. */
   readonly #truncated = new Map<number, number>();
+  readonly #followed: Followed;
+  /** Of followed streams, the first frame that nobody was told to be durable: its log position. */
+  readonly #untold = new Map<number, number>();
 
-  constructor(ring: SharedArrayBuffer, geometry: RingGeometry) {
+  constructor(ring: SharedArrayBuffer, geometry: RingGeometry, followed: Followed = NOBODY) {
+    this.#followed = followed;
     this.#geometry = geometry;
     this.#bytes = new Uint8Array(ring);
     this.#view = new DataView(ring);
@@ -40,6 +52,29 @@ export class Memtable {
     index.add(firstOffset, position);
     const slotSequence = slotOf(position);
     if (index.latestSlot !== slotSequence) this.#enlist(index, slotSequence);
+    if (this.#followed.size === 0 || this.#untold.has(streamId) || !this.#followed.has(streamId)) return;
+    this.#untold.set(streamId, position);
+  }
+
+  /** Somebody follows the stream from now on, and has seen what lies before `durableEnd`. */
+  follow(streamId: number, durableEnd: number): void {
+    const index = this.#streams.get(streamId);
+    if (index === undefined || this.#untold.has(streamId) || !this.#followed.has(streamId)) return;
+    const durable = index.countBefore(durableEnd);
+    if (durable < index.length) this.#untold.set(streamId, index.position(durable));
+  }
+
+  /** Followed streams that have durable frames since they were told last. */
+  takeDurable(durableEnd: number): number[] {
+    const taken: number[] = [];
+    for (const [streamId, position] of this.#untold) {
+      if (position >= durableEnd) continue;
+      this.#untold.delete(streamId);
+      taken.push(streamId);
+      // Behind the durable ones there may be more by now, and no later frame would tell of them.
+      this.follow(streamId, durableEnd);
+    }
+    return taken;
   }
 
   /** The stream goes on at `nextOffset`; the frame that says so lies at `position`. */
@@ -79,6 +114,7 @@ export class Memtable {
   dropStream(streamId: number): void {
     this.#streams.delete(streamId);
     this.#truncated.delete(streamId);
+    this.#untold.delete(streamId);
   }
 
   /** First offset that the memtable holds of the stream; `undefined` when it holds none. */

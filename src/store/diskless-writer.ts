@@ -5,7 +5,6 @@
  */
 import { required } from '../base/assert.ts';
 import type { Announcer } from '../base/channels.ts';
-import type { Signal } from '../base/signal.ts';
 import type { CommitAnswer, Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { FlushedSegment } from '../flush/flush-job.ts';
@@ -13,6 +12,7 @@ import type { JobRunner } from '../flush/job-runner.ts';
 import { FlushScheduler, type LocalClaims } from '../flush/scheduler.ts';
 import type { ObjectStoreDescriptor } from '../object/object-store.ts';
 import type { Compression } from '../record/stream-config.ts';
+import type { Followers } from '../stream/followers.ts';
 import { allocateDoorbell, Doorbell } from '../ring/doorbell.ts';
 import { logPosition } from '../ring/geometry.ts';
 import type { SealedSlot } from '../ring/producer.ts';
@@ -34,7 +34,7 @@ export interface DisklessWriterOptions {
   readonly objects: ObjectStoreDescriptor;
   readonly compression: () => ReadonlyMap<number, Compression>;
   /** Notified when more is committed. */
-  readonly progress: Signal;
+  readonly followers: Followers;
 }
 
 const LANE = 0;
@@ -79,6 +79,7 @@ export class DisklessWriter implements StoreWriter {
         clock: environment.clock,
         maxRecordBytes: recordBytesMax(settings, geometry),
         maxQueuedBytes: diskless.maxQueuedBytes,
+        followed: options.followers,
         durability: (observer) => (made.durability = new CommitDurability(logPosition(0, 0), observer)),
       },
       {
@@ -86,7 +87,7 @@ export class DisklessWriter implements StoreWriter {
           this.#sealed(slot);
         },
         durable: () => {
-          options.progress.notify();
+          options.followers.wakeDurable(this.lane.memtable, this.lane.durableEnd);
         },
         pending: (waiting) => {
           this.#pending(waiting);

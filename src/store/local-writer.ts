@@ -5,7 +5,6 @@
 import type { LaneAssignment } from '../wal/writer.ts';
 import { memoryBehind } from '../base/page-memory.ts';
 import type { Announcer } from '../base/channels.ts';
-import type { Signal } from '../base/signal.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { isMillraceError, MillraceError } from '../errors/millrace-error.ts';
 import { FlushScheduler } from '../flush/scheduler.ts';
@@ -15,6 +14,7 @@ import { logPosition, type RingGeometry } from '../ring/geometry.ts';
 import type { LaneStart, SealedSlot } from '../ring/producer.ts';
 import type { Compression } from '../record/stream-config.ts';
 import { FillingAge } from '../stream/filling-age.ts';
+import type { Followers } from '../stream/followers.ts';
 import { Lane } from '../stream/lane.ts';
 import { writeCleanMark } from '../wal/clean-mark.ts';
 import type { RecoveredLane } from '../wal/recovery.ts';
@@ -45,8 +45,7 @@ export interface LocalWriterOptions {
   readonly runner: JobRunner;
   readonly objects: ObjectStoreDescriptor;
   readonly compression: () => ReadonlyMap<number, Compression>;
-  /** Notified when more is durable. */
-  readonly progress: Signal;
+  readonly followers: Followers;
 }
 
 const LANE = 0;
@@ -104,6 +103,7 @@ export class LocalWriter implements StoreWriter {
         released: recovered.released,
         doorbell: this.#wal.doorbell,
         waitDurable: this.#wal.waitDurable,
+        followed: options.followers,
         clock,
         maxRecordBytes: options.maxRecordBytes,
         maxQueuedBytes: settings.wal.maxQueuedBytes,
@@ -114,7 +114,7 @@ export class LocalWriter implements StoreWriter {
         },
         durable: () => {
           this.#age.start();
-          options.progress.notify();
+          options.followers.wakeDurable(this.lane.memtable, this.lane.durableEnd);
         },
         pending: (waiting) => {
           this.#wal.keepAlive(waiting);
@@ -261,7 +261,7 @@ export class LocalWriter implements StoreWriter {
   }
 
   #producersHost(): ProducersHost {
-    const { environment, settings, storeId, progress, geometry } = this.#options;
+    const { environment, settings, storeId, followers, geometry } = this.#options;
     const { fileSystem } = environment;
     const { maxQueuedBytes, flushInterval } = settings.wal;
     return {
@@ -289,9 +289,7 @@ export class LocalWriter implements StoreWriter {
         },
         publisher: (...named) => this.trackers.publisher(...named),
       },
-      progress: () => {
-        progress.notify();
-      },
+      followers,
     };
   }
 

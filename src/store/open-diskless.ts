@@ -5,7 +5,6 @@ import { resolve } from 'node:path';
 import type { BackupSource } from '../backup/backup.ts';
 import { Announcer } from '../base/channels.ts';
 import type { FileSystem } from '../base/file-system.ts';
-import { Signal } from '../base/signal.ts';
 import type { CoordinatorComponent } from '../coordinator/component.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { type CallTimer, timedCoordinator } from '../coordinator/timed-coordinator.ts';
@@ -15,6 +14,7 @@ import { backupSourceOf } from './backup.ts';
 import { checkManifest, findStore, makeFolders, prepareDirectory, settleNames } from './birth.ts';
 import { type Closer, closingOnFailure } from './closing.ts';
 import { makeCompactionAgent } from './compaction-agent.ts';
+import { Followers } from '../stream/followers.ts';
 import { DisklessWriter } from './diskless-writer.ts';
 import type { StoreEnvironment } from './environment.ts';
 import { hasLog, writeIdentity } from './identity.ts';
@@ -123,10 +123,10 @@ async function assemble(parts: OpenedParts, opened: Closer[]): Promise<Store> {
   const { environment, settings, storeId, coordinator, timings, lock, backupSource } = parts;
   const { clock, timers } = environment;
   const { objects, cache, descriptor } = parts.objects;
-  const progress = new Signal();
+  const followers = new Followers();
   const announcer = new Announcer(storeId);
   const shared = settings.coordinator !== undefined;
-  const served = { storeId, announcer, coordinator, objects, clock, timers, progress };
+  const served = { storeId, announcer, coordinator, objects, clock, timers, followers };
   const common = { ...served, settings, shared, lock, backupSource };
   const nothingRecovered = { recovery: undefined, recovered: new Map() };
   if (settings.readOnly) {
@@ -150,7 +150,7 @@ async function assemble(parts: OpenedParts, opened: Closer[]): Promise<Store> {
     runner: pool,
     objects: descriptor,
     compression: () => compression,
-    progress,
+    followers,
   });
   const agentParts = { environment, settings, storeId, announcer, coordinator, pool };
   const compaction = makeCompactionAgent({ ...agentParts, objects: descriptor });

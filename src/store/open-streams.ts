@@ -15,7 +15,7 @@ interface OpenStream {
   readonly stream: Stream;
 }
 
-type Parts = Pick<StoreParts, 'coordinator' | 'writer' | 'shared' | 'compression' | 'recovered' | 'progress'>;
+type Parts = Pick<StoreParts, 'coordinator' | 'writer' | 'shared' | 'compression' | 'recovered'>;
 
 export class OpenStreams {
   readonly #parts: Parts;

@@ -2,7 +2,6 @@
 import { resolve } from 'node:path';
 import { assert } from '../base/assert.ts';
 import { Announcer } from '../base/channels.ts';
-import { Signal } from '../base/signal.ts';
 import { loadChecksum } from '../codec/checksum.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import type { ObjectStore } from '../object/object-store.ts';
@@ -20,6 +19,7 @@ import {
 } from './birth.ts';
 import { closingOnFailure } from './closing.ts';
 import { type StoreEnvironment, systemEnvironment } from './environment.ts';
+import { Followers } from '../stream/followers.ts';
 import { LocalWriter } from './local-writer.ts';
 import { hasIdentity, hasLog, readIdentity, writeIdentity } from './identity.ts';
 import { recordBytesMax } from './geometry.ts';
@@ -120,7 +120,7 @@ async function openFollower(environment: StoreEnvironment, settings: Settings, p
       backupSource: backupSourceOf(coordinator, descriptor, clock, log),
       clock,
       timers,
-      progress: new Signal(),
+      followers: new Followers(),
       writer: undefined,
       shared: false,
       lock: undefined,
@@ -182,7 +182,7 @@ async function assemble(
 ): Promise<Store> {
   const { environment, settings, paths, storeId, announcer, coordinator, pool } = base;
   const { geometry, ring, recovered, watermarks } = log;
-  const progress = new Signal();
+  const followers = new Followers();
   const compression = await codecsOf(coordinator);
   const streams = recoveredStreams(ring, recovered.frames);
   const writer = new LocalWriter({
@@ -202,7 +202,7 @@ async function assemble(
     runner: pool,
     objects: base.objects,
     compression: () => compression,
-    progress,
+    followers,
   });
   return new Store({
     settings,
@@ -217,7 +217,7 @@ async function assemble(
       fileSystem: environment.fileSystem,
       directory: paths.wal,
     }),
-    progress,
+    followers,
     writer,
     shared: false,
     lock,

@@ -2,7 +2,6 @@
 import type { BackupSource } from '../backup/backup.ts';
 import type { Announcer } from '../base/channels.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Signal } from '../base/signal.ts';
 import type { Timers } from '../base/timers.ts';
 import type { CompactionAgent } from '../compaction/agent.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
@@ -12,6 +11,7 @@ import type { ObjectStore } from '../object/object-store.ts';
 import type { RequestCounts } from '../object/request-tally.ts';
 import type { Compression } from '../record/stream-config.ts';
 import type { RecoveryReport } from '../wal/recovery.ts';
+import type { Followers } from '../stream/followers.ts';
 import type { StoreLock } from './lock.ts';
 import type { Settings } from './options.ts';
 import type { RecoveredStream } from './recovered-streams.ts';
@@ -36,7 +36,7 @@ export interface StoreParts {
   readonly backupSource: BackupSource | undefined;
   readonly clock: Clock;
   readonly timers: Timers;
-  readonly progress: Signal;
+  readonly followers: Followers;
   /** Absent in a read-only store. */
   readonly writer: StoreWriter | undefined;
   /** Other processes write to the store too: what they do comes unannounced. */

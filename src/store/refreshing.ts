@@ -3,8 +3,8 @@
  * many in a row what is known here is stale, and readers are told instead of waiting for what they could not see.
  */
 import type { Coordinator } from '../coordinator/coordinator.ts';
-import type { Signal } from '../base/signal.ts';
 import type { Timers } from '../base/timers.ts';
+import type { Followers } from '../stream/followers.ts';
 
 /** Milliseconds between looks. */
 const INTERVAL = 100;
@@ -15,7 +15,7 @@ const FAILURES_TOLERATED = 50;
 
 export class Refreshing {
   readonly #coordinator: Pick<Coordinator, 'refresh'>;
-  readonly #progress: Signal;
+  readonly #followers: Pick<Followers, 'wakeAll'>;
   #stopTimer: (() => void) | undefined;
   readonly #takeOverConfigs: () => Promise<void>;
   #rounds = 0;
@@ -24,11 +24,11 @@ export class Refreshing {
 
   constructor(
     coordinator: Pick<Coordinator, 'refresh'>,
-    progress: Signal,
+    followers: Pick<Followers, 'wakeAll'>,
     takeOverConfigs: () => Promise<void> = () => Promise.resolve(),
   ) {
     this.#coordinator = coordinator;
-    this.#progress = progress;
+    this.#followers = followers;
     this.#takeOverConfigs = takeOverConfigs;
   }
 
@@ -59,6 +59,6 @@ export class Refreshing {
       if (this.#failures < FAILURES_TOLERATED) return;
     }
     // Followers look again: there may be more to read, or a reason why there is not.
-    this.#progress.notify();
+    this.#followers.wakeAll();
   }
 }

@@ -83,7 +83,7 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
       };
     }
     if (this.#trimming === undefined || parts.shared) {
-      this.#refreshing = new Refreshing(parts.coordinator, parts.progress, () => this.#streams.takeOverConfigs());
+      this.#refreshing = new Refreshing(parts.coordinator, parts.followers, () => this.#streams.takeOverConfigs());
       this.#refreshing.start(parts.timers);
     }
     if (this.#trimming !== undefined) {
@@ -282,10 +282,10 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
   }
 
   async #close(): Promise<void> {
-    const { writer, coordinator, objects, lock, closePool, progress } = this.#parts;
+    const { writer, coordinator, objects, lock, closePool, followers } = this.#parts;
     this.#refreshing?.stop();
     this.#gauge.stop();
-    progress.notify();
+    followers.wakeAll();
     // A disk that has failed is left alone.
     const isSound = writer?.lane.failure === undefined;
     const closing = closeAll([

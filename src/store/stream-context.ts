@@ -17,10 +17,10 @@ export interface StoreGuards {
   trimming(): Trimming;
 }
 
-type Parts = Pick<StoreParts, 'coordinator' | 'writer' | 'progress' | 'compression' | 'recovered'>;
+type Parts = Pick<StoreParts, 'coordinator' | 'writer' | 'followers' | 'compression' | 'recovered'>;
 
 export function streamContext(parts: Parts, segments: SegmentAccess, guards: StoreGuards): StreamContext {
-  const { coordinator, writer, progress, compression } = parts;
+  const { coordinator, writer, followers, compression } = parts;
   const assignsOffsets = writer?.assignsOffsets ?? true;
   const memory = (streamId: number): UnflushedMemory | undefined =>
     assignsOffsets ? writer?.memoryOf(streamId) : undefined;
@@ -31,7 +31,14 @@ export function streamContext(parts: Parts, segments: SegmentAccess, guards: Sto
   return {
     coordinator,
     segments,
-    progress,
+    follow: (streamId, follower) => {
+      followers.add(streamId, follower);
+      const held = writer?.memoryOf(streamId);
+      held?.memtable.follow(streamId, held.durableEnd);
+      return () => {
+        followers.remove(streamId, follower);
+      };
+    },
     loopShare: new LoopShare(),
     assignsOffsets,
     unflushed: {
@@ -58,11 +65,11 @@ export function streamContext(parts: Parts, segments: SegmentAccess, guards: Sto
     },
     truncated: (streamId, end) => {
       truncations.add(streamId, end);
-      progress.notify();
+      followers.wake(streamId);
     },
     deleted: (streamId) => {
       truncations.drop(streamId);
-      progress.notify();
+      followers.wake(streamId);
     },
     unflushedTotals: (streamId, stored) => {
       const held = memory(streamId);

@@ -6,13 +6,13 @@
 import { onAbort } from '../base/abort-listeners.ts';
 import { assert } from '../base/assert.ts';
 import { type LoopShare, READ_COST } from '../base/loop-share.ts';
-import type { Signal } from '../base/signal.ts';
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { FRAME_BYTES_TARGET, MIB } from '../limits/limits.ts';
 import { RecordBatch } from '../record/record-batch.ts';
 import { BatchMemory } from '../record/record-index.ts';
 import { CutWatch } from './cut-watch.ts';
+import { Follower } from './followers.ts';
 import { LostObjects } from './lost-objects.ts';
 import type { BatchReadOptions } from './read-options.ts';
 import type { SegmentAccess } from './segment-access.ts';
@@ -25,9 +25,6 @@ const READ_BYTES_FEW: number = FRAME_BYTES_TARGET;
 const FEW_RECORDS_MAX = 1_024;
 /** Coordinates asked for at once. */
 const FIND_LIMITS = { maxRuns: 64, maxBytes: 64 * MIB };
-/** The longest that a timer can wait. */
-const KEEP_ALIVE_INTERVAL: number = 2 ** 31 - 1;
-
 /** The durable records that are in no segment yet. */
 export interface UnflushedRecords {
   /** First offset held; `undefined` when none is. */
@@ -45,8 +42,8 @@ export interface BatchSource {
   readonly coordinator: Coordinator;
   readonly segments: SegmentAccess;
   readonly unflushed: UnflushedRecords;
-  /** Notified when more is durable, and when the store closes. */
-  readonly progress: Signal;
+  /** Wakes the reader when the stream has more, and when the store closes, until the returned function is called. */
+  follow(streamId: number, follower: Follower): () => void;
   /** Of all reads of the store together: a loop of short ones must not starve others either. */
   readonly loopShare: LoopShare;
   /** Throws when the store can no longer be read. */
@@ -67,25 +64,36 @@ export interface CursorStart {
   readonly timestamp?: number;
 }
 
-/**
- * Yields every record from `start` on, in batches that are never empty. An abort of `halt` ends it like the caller's.
- */
+/** Ends a reading from outside, also while it waits. */
+export class Halt {
+  readonly follower: Follower = new Follower();
+  isSet = false;
+
+  set(): void {
+    this.isSet = true;
+    this.follower.wake();
+  }
+}
+
+/** Yields every record from `start` on, in batches that are never empty. */
 export async function* readBatchesFrom(
   source: BatchSource,
   target: CursorTarget,
   start: CursorStart,
   options: BatchReadOptions,
-  halt?: AbortSignal,
+  halt: Halt,
 ): AsyncGenerator<RecordBatch> {
-  const signals = [options.signal, halt].filter((signal) => signal !== undefined);
+  const { follower } = halt;
   const wake = (): void => {
-    source.progress.notify();
+    follower.wake();
   };
-  const forget = signals.map((signal) => onAbort(signal, wake));
+  const forget = options.signal === undefined ? undefined : onAbort(options.signal, wake);
+  const leave = options.follow === true ? source.follow(target.streamId, follower) : undefined;
   try {
-    yield* cursor(source, target, start, options, signals);
+    yield* cursor(source, target, start, options, halt);
   } finally {
-    for (const each of forget) each();
+    forget?.();
+    leave?.();
   }
 }
 
@@ -94,7 +102,7 @@ async function* cursor(
   target: CursorTarget,
   start: CursorStart,
   options: BatchReadOptions,
-  signals: readonly AbortSignal[],
+  halt: Halt,
 ): AsyncGenerator<RecordBatch> {
   let { offset, exact, timestamp } = start;
   const lostObjects = new LostObjects(source.coordinator);
@@ -104,15 +112,14 @@ async function* cursor(
   let passed = countTruncations(source, target);
   await source.loopShare.pause(READ_COST);
   const check = (): void => {
-    checkReadable(source, signals);
+    checkReadable(source, options.signal, halt);
     const { count, lowest } = source.unflushed.truncations(target.streamId, passed);
     if (lowest < offset) throw truncated(target, offset);
     passed = count;
   };
   for (;;) {
     check();
-    // Taken before looking, so that what becomes durable in between is not slept through.
-    const progress = source.progress.wait();
+    halt.follower.look();
     const before = offset;
     try {
       for await (const batch of step(source, target, { offset, exact }, options, cutWatch, memory)) {
@@ -136,25 +143,14 @@ async function* cursor(
     }
     if (offset > before || countTruncations(source, target) !== passed) continue;
     if (options.follow !== true) return;
-    await keepAliveWhile(progress);
+    await halt.follower.sleep();
   }
 }
 
-/** A reader that waits is work in progress: the process must not end although nothing else happens in it. */
-async function keepAliveWhile(promise: Promise<void>): Promise<void> {
-  const timer = setInterval(() => undefined, KEEP_ALIVE_INTERVAL);
-  try {
-    await promise;
-  } finally {
-    clearInterval(timer);
-  }
-}
-
-function checkReadable(source: BatchSource, signals: readonly AbortSignal[]): void {
+function checkReadable(source: BatchSource, signal: AbortSignal | undefined, halt: Halt): void {
   source.check();
-  const aborted = signals.find((signal) => signal.aborted);
-  if (aborted === undefined) return;
-  throw new MillraceError('ERR_MILLRACE_ABORTED', 'the reading was aborted', { cause: aborted.reason as unknown });
+  if (!halt.isSet && signal?.aborted !== true) return;
+  throw new MillraceError('ERR_MILLRACE_ABORTED', 'the reading was aborted', { cause: signal?.reason as unknown });
 }
 
 /** What can be read at `offset` right now; nothing when it is the end. */

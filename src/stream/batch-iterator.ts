@@ -1,5 +1,6 @@
 /** Batches of a reading that can be ended at any moment, also while a call of `next` waits for records. */
 import type { RecordBatch } from '../record/record-batch.ts';
+import { Halt } from './batch-cursor.ts';
 
 type Result = IteratorResult<RecordBatch, undefined>;
 
@@ -7,14 +8,13 @@ const END: Result = { value: undefined, done: true };
 
 export class BatchIterator implements AsyncGenerator<RecordBatch, undefined, unknown> {
   readonly #batches: AsyncGenerator<RecordBatch, unknown>;
-  /** Ends a wait for the next batch. */
-  readonly #halt = new AbortController();
+  readonly #halt = new Halt();
   /** Records that may still be delivered. */
   #left: number;
   #ended = false;
 
-  constructor(batches: (halt: AbortSignal) => AsyncGenerator<RecordBatch, unknown>, limit: number) {
-    this.#batches = batches(this.#halt.signal);
+  constructor(batches: (halt: Halt) => AsyncGenerator<RecordBatch, unknown>, limit: number) {
+    this.#batches = batches(this.#halt);
     this.#left = limit;
   }
 
@@ -48,7 +48,7 @@ export class BatchIterator implements AsyncGenerator<RecordBatch, undefined, unk
   /** Ends the reading; calls of `next` that wait are answered with the end. */
   async return(_value?: unknown): Promise<Result> {
     this.#ended = true;
-    this.#halt.abort();
+    this.#halt.set();
     await this.#batches.return(undefined);
     return END;
   }

@@ -10,7 +10,7 @@ import { capture, capturedReject, capturedResolve } from '../base/promise-ends.t
 import type { MillraceError } from '../errors/millrace-error.ts';
 import { BLOCK_BYTES_TARGET, MIB } from '../limits/limits.ts';
 import { LatencyHistogram } from '../metrics/latency-histogram.ts';
-import { Memtable } from '../memtable/memtable.ts';
+import { type Followed, Memtable } from '../memtable/memtable.ts';
 import { BLOCK_HEADER_BYTES } from '../ring/block-format.ts';
 import type { Doorbell } from '../ring/doorbell.ts';
 import { blockPayloadMax, logPosition, type RingGeometry, slotBase } from '../ring/geometry.ts';
@@ -48,6 +48,8 @@ export interface LaneOptions {
   readonly maxQueuedBytes: number;
   /** How the WAL worker's word is waited for. Default: in shared memory. */
   readonly waitDurable?: WaitDurable | undefined;
+  /** Streams that readers follow. Default none. */
+  readonly followed?: Followed;
   /** How appends become durable. Default: when the WAL worker says so. */
   readonly durability?: (observer: DurabilityObserver) => Durability;
 }
@@ -102,7 +104,7 @@ export class Lane {
   constructor(options: LaneOptions, observer: LaneObserver) {
     this.#options = options;
     this.#observer = observer;
-    this.memtable = new Memtable(options.ring, options.geometry);
+    this.memtable = new Memtable(options.ring, options.geometry, options.followed);
     const announcer = new Announcer(options.identity.storeId);
     this.producer = new RingProducer(
       options.ring,

@@ -18,7 +18,7 @@ import {
   type RecordValue,
 } from '../record/record-input.ts';
 import type { StreamConfig, StreamDescription } from '../record/stream-config.ts';
-import { type BatchSource, type CursorStart, readBatchesFrom } from './batch-cursor.ts';
+import { type BatchSource, type CursorStart, type Halt, readBatchesFrom } from './batch-cursor.ts';
 import { BatchIterator } from './batch-iterator.ts';
 import type { WritableStreamState } from './frame-appender.ts';
 import type { Lane } from './lane.ts';
@@ -314,7 +314,11 @@ export class Stream {
       publisher = new Publisher(reference, {
         stream: this.#state,
         lane: () => this.#lane(),
-        references: () => this.#requireReferences(),
+        references: () => {
+          // Whoever was told by a producer in another thread may ask before this thread was woken.
+          this.#context.look(this.#state.streamId);
+          return this.#requireReferences();
+        },
       });
       this.#publishers.set(reference, publisher);
     }
@@ -368,7 +372,7 @@ export class Stream {
     this.#deleted = true;
   }
 
-  async *#batches(options: BatchReadOptions, halt: AbortSignal): AsyncGenerator<RecordBatch> {
+  async *#batches(options: BatchReadOptions, halt: Halt): AsyncGenerator<RecordBatch> {
     this.#check();
     const place = await this.#resolve(options.from ?? 'first', options);
     // Whoever named an offset wants that one; others want to start where the stream does by now.

@@ -36,7 +36,6 @@ async function world(found: (run: FoundRun, refreshes: number) => Omit<FoundRuns
       read: () => undefined,
     },
     loopShare: new LoopShare(),
-    progress: { wait: () => Promise.resolve(), notify: () => undefined },
     assignsOffsets: false,
     durableNextOffset: () => 2,
     check: () => undefined,

@@ -6,6 +6,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { assert } from '../../base/assert.ts';
 import { isMillraceError, MillraceError, packError } from '../../errors/millrace-error.ts';
 import type { FlushLane, FlushScheduler } from '../../flush/scheduler.ts';
+import type { Followers } from '../../stream/followers.ts';
 import { TRACKING_ENTRY, type TrackingEntry } from '../../record/tracking-format.ts';
 import { trackingIn } from '../../record/tracking-frames.ts';
 import type { PublisherMark } from '../../record/tracking-state.ts';
@@ -45,8 +46,7 @@ export interface ProducerHostOptions {
   /** The stream is the store's own again. */
   readonly ungrant: (streamId: number) => void;
   readonly publishers: PublisherMarks;
-  /** More is durable. */
-  readonly progress: () => void;
+  readonly followers: Followers;
   /** The lane is free. */
   readonly ended: () => void;
 }
@@ -66,7 +66,7 @@ export class ProducerHost {
   constructor(options: ProducerHostOptions) {
     this.#options = options;
     const { ring, geometry, start } = options.lane;
-    this.view = new LaneView(ring, geometry, start, {
+    this.view = new LaneView(ring, geometry, start, options.followers, {
       frame: (header, view, at) => {
         const { streamId, firstOffset, offsetSpan, userBytes, frameBytes, extensionBytes } = header;
         const state = this.#held.get(streamId);
@@ -121,7 +121,7 @@ export class ProducerHost {
   look(): void {
     const before = this.view.nextBlock;
     this.view.look();
-    if (this.view.nextBlock !== before) this.#options.progress();
+    if (this.view.nextBlock !== before) this.#options.followers.wakeDurable(this.view.memtable, this.view.durableEnd);
   }
 
   /** Ends what the producer has in its ring, for the flush to take. With `last`, it takes no appends any more. */

@@ -5,7 +5,7 @@
  */
 import { assert } from '../../base/assert.ts';
 import { MillraceError } from '../../errors/millrace-error.ts';
-import { Memtable } from '../../memtable/memtable.ts';
+import { type Followed, Memtable } from '../../memtable/memtable.ts';
 import { FRAME_KIND } from '../../record/frame-format.ts';
 import { type FrameHeader, walkFrames } from '../../record/frame-reader.ts';
 import { BLOCK_HEADER_BYTES, blockBytes, payloadBytesAt } from '../../ring/block-format.ts';
@@ -30,8 +30,14 @@ export class LaneView {
   #position: number = FIRST_BLOCK_POSITION;
   #nextBlock: number;
 
-  constructor(ring: SharedArrayBuffer, geometry: RingGeometry, start: LaneStart, observer: LaneViewObserver) {
-    this.memtable = new Memtable(ring, geometry);
+  constructor(
+    ring: SharedArrayBuffer,
+    geometry: RingGeometry,
+    start: LaneStart,
+    followed: Followed,
+    observer: LaneViewObserver,
+  ) {
+    this.memtable = new Memtable(ring, geometry, followed);
     this.words = new LaneWords(ring);
     this.#geometry = geometry;
     this.#view = new DataView(ring);

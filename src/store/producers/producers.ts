@@ -3,6 +3,7 @@ import { MessageChannel } from 'node:worker_threads';
 import { MillraceError } from '../../errors/millrace-error.ts';
 import { checkOptionNames } from '../../errors/option-names.ts';
 import type { FlushScheduler } from '../../flush/scheduler.ts';
+import type { Followers } from '../../stream/followers.ts';
 import { PRODUCERS_MAX, SLOT_BYTES_MAX, SLOT_BYTES_MIN, SLOTS_MAX, SLOTS_MIN } from '../../limits/limits.ts';
 import { geometryProblem, type RingGeometry } from '../../ring/geometry.ts';
 import type { LaneStart, SealedSlot } from '../../ring/producer.ts';
@@ -37,8 +38,7 @@ export interface ProducersHost {
   /** Everything appended to the store's own lane is in segments when this resolves. */
   readonly flushOwn: () => Promise<void>;
   readonly publishers: PublisherMarks;
-  /** More is durable. */
-  readonly progress: () => void;
+  readonly followers: Followers;
 }
 
 /** A producer, for `stats()`. */
@@ -182,7 +182,7 @@ export class Producers {
       grant: (request, to) => this.#grant(request, to),
       ungrant: (streamId) => this.#holders.delete(streamId),
       publishers: this.#host.publishers,
-      progress: this.#host.progress,
+      followers: this.#host.followers,
       ended: () => {
         entry.host = undefined;
       },

@@ -15,6 +15,7 @@ import type { SealedSlot } from '../../../src/ring/producer.ts';
 import { systemEnvironment } from '../../../src/store/environment.ts';
 import { openIn } from '../../../src/store/open.ts';
 import { ProducerHost } from '../../../src/store/producers/host.ts';
+import { Followers } from '../../../src/stream/followers.ts';
 import { SimulatedDisk } from '../../../src/testing/disk/simulated-disk.ts';
 import { DIRECTORY, pagesOf, SMALL_RING, SteppedLane } from '../../support/stepped-lane.ts';
 import { newStream } from '../../support/stream-state.ts';
@@ -108,7 +109,7 @@ async function die({
       held = undefined;
     },
     publishers: { published: () => undefined, publisher: () => undefined },
-    progress: () => undefined,
+    followers: new Followers(),
     ended: () => {
       isFree = true;
     },

@@ -86,6 +86,18 @@ suite('publishers of producers', () => {
     await producer.close();
   });
 
+  test('what a producer was told of is known to the store at once', async (t) => {
+    const store = await new StoreFolder(t).open();
+    const stream = await store.stream('a');
+    const producer = await attachProducer(await store.producer());
+    const held = (await producer.stream('a')).publisher('p');
+    for (let id = 1; id <= 50; id += 1) {
+      await held.append(id, 'x');
+      assert.equal(await stream.publisher('p').lastPublishingId(), id);
+    }
+    await producer.close();
+  });
+
   test('are counted as the tracking that they are, and are refused once their stream is given back', async (t) => {
     const store = await new StoreFolder(t).open();
     const producer = await attachProducer(await store.producer());
