@@ -13,21 +13,7 @@ import {
   streamRecordOf,
   type JobInputRecord,
 } from './records.ts';
-
-/** The tables whose rows follow from the state, parents before children. */
-export const STATE_TABLES = [
-  'counters',
-  'streams',
-  'objects',
-  'runs',
-  'jobs',
-  'job_inputs',
-  'finished_jobs',
-  'lanes',
-  'consumer_offsets',
-  'publisher_marks',
-] as const;
-export type StateTable = (typeof STATE_TABLES)[number];
+import { STATE_TABLES, type StateTable } from './tables.ts';
 
 /** Rows by primary key. */
 type Rows = Map<string, object>;

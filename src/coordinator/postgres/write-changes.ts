@@ -3,8 +3,8 @@ import { assert } from '../../base/assert.ts';
 import type { Excerpt } from './excerpt.ts';
 import type { ObjectRecord, StreamRecord } from './records.ts';
 import type { Session } from './session.ts';
-import { STATE_TABLES, type Changes, type StateTable } from './snapshot.ts';
-import type { Tables } from './tables.ts';
+import type { Changes } from './snapshot.ts';
+import { STATE_TABLES, type StateTable, type Tables } from './tables.ts';
 
 const KEYS: Readonly<Record<StateTable, readonly string[]>> = {
   counters: ['name'],
