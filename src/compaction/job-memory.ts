@@ -22,6 +22,12 @@ export const RUN_READ_BYTES: number = 4 * MIB;
 export const STREAM_READ_BYTES: number = 128 * KIB;
 /** With what its connection holds. */
 const STREAM_BYTES: number = 3 * STREAM_READ_BYTES;
+/**
+ * Of each read of a socket Node copies what is body, and leaves the read to the collector. That much is in the rest for
+ * the streams of a usual job; of more streams each has more on its way, measured with 32.
+ */
+const USUAL_STREAMS = 16;
+const MORE_STREAM_BYTES: number = 2 * STREAM_READ_BYTES;
 /** Two buffers of segment output for each output that is open, and the same where the writer holds what it is given. */
 const OUTPUT_BYTES: number = 2 * MIB;
 const HELD_OUTPUT_BYTES: number = 256 * KIB;
@@ -205,6 +211,7 @@ function heldWave<Input extends CommittedInput>(
     REST_BYTES +
     (reading === 'runs' || readsAhead(outputs) ? 2 * AHEAD_READ_BYTES : 0) +
     STREAM_BYTES * streams +
+    MORE_STREAM_BYTES * Math.max(0, streams - USUAL_STREAMS) +
     HELD_OUTPUT_BYTES * open +
     keyBytesOf(outputs, keyIndex);
   const budget = Math.max(memoryBytes - others, exceeds ? open * least : 0);
