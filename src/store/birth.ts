@@ -164,6 +164,9 @@ function isAnySystemError(error: unknown): error is NodeJS.ErrnoException {
 
 function remedyOf(error: NodeJS.ErrnoException): string {
   if (isSystemError(error, 'EACCES', 'EPERM', 'EROFS')) return 'check who may write there';
+  if (isSystemError(error, 'ENOTDIR')) return 'a part of the path is a file, choose a directory';
+  // A parent that cannot be made, as under /proc: nothing of a store was ever there to be restored.
+  if (isSystemError(error, 'ENOENT') && error.syscall === 'mkdir') return 'check the path';
   if (isSystemError(error, 'ENOENT')) return 'a part of the store is missing, restore it from a backup';
   if (isSystemError(error, 'EMFILE', 'ENFILE')) return 'too many files are open, raise the limit';
   return 'check the path and the disk';

@@ -18,6 +18,7 @@ import {
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type ErrorCode, open, type OpenOptions } from '../../src/index.ts';
+import { openFailure } from '../../src/store/birth.ts';
 import { xxh64 } from '../../src/codec/checksum.ts';
 import { coded, collect, listing, numbered, SMALL_WAL, StoreFolder, texts } from '../support/test-store.ts';
 
@@ -76,9 +77,17 @@ test('a path that is a file, or leads through one, is refused and left alone', a
   writeFileSync(folder.dir, 'precious');
   const refused = coded('ERR_MILLRACE_DIRECTORY_UNUSABLE', folder.dir, 'file');
   await assert.rejects(folder.open(), refused);
-  await assert.rejects(folder.open({ dir: join(folder.dir, 'below') }), coded('ERR_MILLRACE_DIRECTORY_UNUSABLE'));
+  const through = coded('ERR_MILLRACE_DIRECTORY_UNUSABLE', 'choose a directory');
+  await assert.rejects(folder.open({ dir: join(folder.dir, 'below') }), through);
+  await assert.rejects(folder.open({ readOnly: true }), through);
   assert.equal(readFileSync(folder.dir, 'utf8'), 'precious');
   assert.deepEqual(readdirSync(folder.parent), ['store']);
+});
+
+test('only where a part of a store is missing is a backup the remedy', () => {
+  const missing = (syscall: string) => Object.assign(new Error('gone'), { code: 'ENOENT', syscall });
+  assert.match(String(openFailure('/proc/nowhere/store', missing('mkdir'))), /: check the path$/);
+  assert.match(String(openFailure('/data', missing('open'))), /restore it from a backup$/);
 });
 
 test('a directory with other files is refused and left alone', async (t) => {
