@@ -50,12 +50,10 @@ export class OpenStreams {
     });
   }
 
-  /** Opens the stream for a producer, which goes on where it ends. */
-  async stateOf(name: string, options: StreamOptions): Promise<WritableStreamState> {
+  /** Opens the stream for a producer, which goes on where it ends; `take` is called before it can be deleted. */
+  async hand<Taken>(name: string, options: StreamOptions, take: (state: WritableStreamState) => Taken): Promise<Taken> {
     await this.open(name, options);
-    const open = this.#streams.get(name);
-    assert(open !== undefined, 'a stream that was just opened is open');
-    return open.state;
+    return this.#inTurn(name, async () => take((await this.#open(name, configOf(options))).state));
   }
 
   /** Returns false when there is none of that name. */

@@ -5,6 +5,7 @@
 import type { Coordinator } from '../coordinator/coordinator.ts';
 import type { Timers } from '../base/timers.ts';
 import type { Followers } from '../stream/followers.ts';
+import type { Removals } from '../stream/removals.ts';
 
 /** Milliseconds between looks. */
 const INTERVAL = 100;
@@ -16,6 +17,7 @@ const FAILURES_TOLERATED = 50;
 export class Refreshing {
   readonly #coordinator: Pick<Coordinator, 'refresh'>;
   readonly #followers: Pick<Followers, 'wakeAll'>;
+  readonly #removals: Removals;
   #stopTimer: (() => void) | undefined;
   readonly #takeOverConfigs: () => Promise<void>;
   #rounds = 0;
@@ -25,10 +27,12 @@ export class Refreshing {
   constructor(
     coordinator: Pick<Coordinator, 'refresh'>,
     followers: Pick<Followers, 'wakeAll'>,
+    removals: Removals,
     takeOverConfigs: () => Promise<void> = () => Promise.resolve(),
   ) {
     this.#coordinator = coordinator;
     this.#followers = followers;
+    this.#removals = removals;
     this.#takeOverConfigs = takeOverConfigs;
   }
 
@@ -49,6 +53,7 @@ export class Refreshing {
   async round(): Promise<void> {
     try {
       await this.#coordinator.refresh();
+      this.#removals.happened();
       this.#rounds += 1;
       if (this.#rounds % CONFIG_ROUNDS === 0) await this.#takeOverConfigs();
       this.#failures = 0;

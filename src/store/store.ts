@@ -12,6 +12,7 @@ import { MillraceError } from '../errors/millrace-error.ts';
 import { checkOptionNames } from '../errors/option-names.ts';
 import type { StreamDescription } from '../record/stream-config.ts';
 import { exposition } from '../metrics/exposition.ts';
+import { Removals } from '../stream/removals.ts';
 import { SegmentAccess } from '../stream/segment-access.ts';
 import type { Stream } from '../stream/stream.ts';
 import type { StreamOptions } from '../stream/stream-options.ts';
@@ -65,8 +66,9 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
     this.#gauge = new CatalogueGauge(parts.coordinator);
     this.#gauge.start(parts.timers);
     const segments = new SegmentAccess(parts.objects, parts.storeId, parts.settings.cacheBytes);
-    this.#trimming = parts.writer && trimmingOf(parts, parts.writer);
-    const context = streamContext(parts, segments, {
+    const removals = new Removals();
+    this.#trimming = parts.writer && trimmingOf(parts, parts.writer, removals);
+    const context = streamContext(parts, segments, removals, {
       check: () => {
         this.#check();
         // Who writes meets what is wrong by writing, and an outage that passes must refuse no append.
@@ -77,13 +79,15 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
     });
     this.#streams = new OpenStreams(parts, segments, context);
     if (parts.writer?.producers !== undefined) {
-      parts.writer.producers.openStream = async (name, options) => {
+      parts.writer.producers.openStream = async (name, options, take) => {
         this.#check();
-        return this.#streams.stateOf(name, options);
+        return this.#streams.hand(name, options, take);
       };
     }
     if (this.#trimming === undefined || parts.shared) {
-      this.#refreshing = new Refreshing(parts.coordinator, parts.followers, () => this.#streams.takeOverConfigs());
+      this.#refreshing = new Refreshing(parts.coordinator, parts.followers, removals, () =>
+        this.#streams.takeOverConfigs(),
+      );
       this.#refreshing.start(parts.timers);
     }
     if (this.#trimming !== undefined) {
@@ -321,13 +325,15 @@ export class Store extends EventEmitter<StoreEvents> implements AsyncDisposable 
 }
 
 /** Every commit may have brought more than retention keeps. */
-function trimmingOf({ announcer, coordinator, clock, shared }: StoreParts, writer: StoreWriter): Trimming {
+function trimmingOf(parts: StoreParts, writer: StoreWriter, removals: Removals): Trimming {
+  const { announcer, coordinator, clock, shared } = parts;
   const trimming = new Trimming({
     coordinator,
     clock,
     hasTruncations: (streamId) => writer.lane.memtable.hasTruncations(streamId),
     flush: () => writer.flushAll(),
     trimmed: async (streamId, firstOffset, moved) => {
+      if (moved) removals.happened();
       await writer.trackers.trimmed(streamId, firstOffset);
       if (moved && announcer.isHeard('trim')) await tellTrim(announcer, coordinator, streamId, firstOffset);
     },

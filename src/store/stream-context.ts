@@ -1,5 +1,6 @@
 /** What the streams of a store see of it. */
 import { LoopShare } from '../base/loop-share.ts';
+import type { Removals } from '../stream/removals.ts';
 import type { SegmentAccess } from '../stream/segment-access.ts';
 import type { StreamContext } from '../stream/stream.ts';
 import { Truncations } from '../stream/truncations.ts';
@@ -19,9 +20,14 @@ export interface StoreGuards {
 
 type Parts = Pick<StoreParts, 'coordinator' | 'writer' | 'followers' | 'compression' | 'recovered'>;
 
-export function streamContext(parts: Parts, segments: SegmentAccess, guards: StoreGuards): StreamContext {
+export function streamContext(
+  parts: Parts,
+  segments: SegmentAccess,
+  removals: Removals,
+  guards: StoreGuards,
+): StreamContext {
   const { coordinator, writer, followers, compression } = parts;
-  const assignsOffsets = writer?.assignsOffsets ?? true;
+  const assignsOffsets = writer?.assignsOffsets ?? false;
   const memory = (streamId: number): UnflushedMemory | undefined =>
     assignsOffsets ? writer?.memoryOf(streamId) : undefined;
   const truncations = new Truncations();
@@ -31,6 +37,7 @@ export function streamContext(parts: Parts, segments: SegmentAccess, guards: Sto
   return {
     coordinator,
     segments,
+    removals,
     follow: (streamId, follower) => {
       followers.add(streamId, follower);
       const held = writer?.memoryOf(streamId);
@@ -69,6 +76,7 @@ export function streamContext(parts: Parts, segments: SegmentAccess, guards: Sto
     },
     deleted: (streamId) => {
       truncations.drop(streamId);
+      removals.happened();
       followers.wake(streamId);
     },
     unflushedTotals: (streamId, stored) => {

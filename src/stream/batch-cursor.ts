@@ -6,7 +6,7 @@
 import { onAbort } from '../base/abort-listeners.ts';
 import { assert } from '../base/assert.ts';
 import { type LoopShare, READ_COST } from '../base/loop-share.ts';
-import type { Coordinator } from '../coordinator/coordinator.ts';
+import type { Coordinator, FoundRuns } from '../coordinator/coordinator.ts';
 import { MillraceError } from '../errors/millrace-error.ts';
 import { FRAME_BYTES_TARGET, MIB } from '../limits/limits.ts';
 import { RecordBatch } from '../record/record-batch.ts';
@@ -15,6 +15,7 @@ import { CutWatch } from './cut-watch.ts';
 import { Follower } from './followers.ts';
 import { LostObjects } from './lost-objects.ts';
 import type { BatchReadOptions } from './read-options.ts';
+import type { Removals } from './removals.ts';
 import type { SegmentAccess } from './segment-access.ts';
 
 /** Bytes taken from the memtable or from segments at once. */
@@ -23,8 +24,10 @@ const READ_BYTES: number = MIB;
 const READ_BYTES_FEW: number = FRAME_BYTES_TARGET;
 /** No reader of more is one of few. */
 const FEW_RECORDS_MAX = 1_024;
-/** Coordinates asked for at once. */
+/** Coordinates asked for at once, and to see how a stream stands. */
 const FIND_LIMITS = { maxRuns: 64, maxBytes: 64 * MIB };
+const ONE_RUN = { maxRuns: 1, maxBytes: 1 };
+
 /** The durable records that are in no segment yet. */
 export interface UnflushedRecords {
   /** First offset held; `undefined` when none is. */
@@ -42,6 +45,7 @@ export interface BatchSource {
   readonly coordinator: Coordinator;
   readonly segments: SegmentAccess;
   readonly unflushed: UnflushedRecords;
+  readonly removals: Removals;
   /** Wakes the reader when the stream has more, and when the store closes, until the returned function is called. */
   follow(streamId: number, follower: Follower): () => void;
   /** Of all reads of the store together: a loop of short ones must not starve others either. */
@@ -58,6 +62,8 @@ export interface CursorTarget {
 /** Where a cursor starts. */
 export interface CursorStart {
   readonly offset: number;
+  /** The stream's epoch when the offset was chosen. */
+  readonly epoch: number;
   /** Whether it matters that this very offset may have been trimmed; otherwise the first one that is left will do. */
   readonly exact: boolean;
   /** Passes over the records in front of the first one with this timestamp or a later one. */
@@ -105,8 +111,9 @@ async function* cursor(
   halt: Halt,
 ): AsyncGenerator<RecordBatch> {
   let { offset, exact, timestamp } = start;
+  const { epoch } = start;
   const lostObjects = new LostObjects(source.coordinator);
-  const cutWatch = new CutWatch(source.coordinator, source.segments, target.streamId);
+  const cutWatch = new CutWatch(source.coordinator, source.segments, target.streamId, start);
   const memory = options.reuse === true ? new BatchMemory() : undefined;
   // Those that cut nothing which was delivered: what is read from now on lies behind them.
   let passed = countTruncations(source, target);
@@ -121,8 +128,9 @@ async function* cursor(
     check();
     halt.follower.look();
     const before = offset;
+    const removals = source.removals.count;
     try {
-      for await (const batch of step(source, target, { offset, exact }, options, cutWatch, memory)) {
+      for await (const batch of step(source, target, { offset, exact, epoch }, options, cutWatch, memory)) {
         offset = batch.nextOffset;
         lostObjects.found();
         const index = timestamp === undefined ? 0 : batch.indexOfTimestamp(timestamp);
@@ -142,6 +150,7 @@ async function* cursor(
       continue;
     }
     if (offset > before || countTruncations(source, target) !== passed) continue;
+    if (source.removals.count !== removals) continue;
     if (options.follow !== true) return;
     await halt.follower.sleep();
   }
@@ -175,17 +184,20 @@ async function* step(
   // A truncation voids what is found: where the next record lies has to be asked anew.
   const truncations = countTruncations(source, target);
   const isVoid = (): boolean => countTruncations(source, target) !== truncations;
-  const found = await source.coordinator.findRuns(streamId, offset, FIND_LIMITS);
+  const answer = new Answer(source, streamId);
+  const found = await answer.find(offset);
   if (await cutWatch.wasCut(found)) throw truncated(target, offset);
   let next = offset;
   if (offset < found.firstOffset) {
     next = exact ? skipTrimmed(target, offset, found.firstOffset, options) : found.firstOffset;
+    // The reader is there now, also where the next record is in no segment yet: it is looked for in memory then.
+    yield emptyBatch(next);
   }
   for (const held of found.runs) {
     const run = { ...held, endOffset: Math.min(held.endOffset, source.unflushed.voidFrom(streamId, found.epoch)) };
     if (run.endOffset <= next) return;
     for await (const batch of source.segments.scan(run, next, { memory, readBytes })) {
-      if (isVoid()) return;
+      if ((await answer.isOvertaken(Math.max(next, batch.firstOffset))) || isVoid()) return;
       assert(batch.nextOffset > next, 'a batch moves on');
       next = batch.nextOffset;
       yield batch;
@@ -196,6 +208,41 @@ async function* step(
       next = run.endOffset;
       yield emptyBatch(next);
     }
+  }
+}
+
+/**
+ * What the coordinator said of a stream. Its runs are read for as long as the reader takes: meanwhile their records may
+ * be removed.
+ */
+class Answer {
+  readonly #source: BatchSource;
+  readonly #streamId: number;
+  #removals: number;
+  #epoch = 0;
+  #firstOffset = 0;
+
+  constructor(source: BatchSource, streamId: number) {
+    this.#source = source;
+    this.#streamId = streamId;
+    this.#removals = source.removals.count;
+  }
+
+  async find(offset: number, limits: typeof FIND_LIMITS = FIND_LIMITS): Promise<FoundRuns> {
+    const found = await this.#source.coordinator.findRuns(this.#streamId, offset, limits);
+    this.#epoch = found.epoch;
+    this.#firstOffset = found.firstOffset;
+    return found;
+  }
+
+  /** Whether the record at `offset` was removed, or cut: looked up again only when something was removed since. */
+  async isOvertaken(offset: number): Promise<boolean> {
+    const { count } = this.#source.removals;
+    if (count === this.#removals) return false;
+    this.#removals = count;
+    const epoch = this.#epoch;
+    await this.find(offset, ONE_RUN);
+    return this.#epoch !== epoch || this.#firstOffset > offset;
   }
 }
 

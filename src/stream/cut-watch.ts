@@ -12,25 +12,36 @@ export class CutWatch {
   readonly #coordinator: Coordinator;
   readonly #segments: SegmentAccess;
   readonly #streamId: number;
-  /** The last record that the reader was given. */
-  #last: { readonly offset: number; readonly epoch: number } | undefined;
+  /** The last record that the reader was given; at first the one in front of where it starts, whoever has that. */
+  #last: { readonly offset: number; readonly epoch: number };
+  #isGiven = false;
 
-  constructor(coordinator: Coordinator, segments: SegmentAccess, streamId: number) {
+  /** `start`: where the reader starts, and the epoch of the stream when that was chosen. */
+  constructor(
+    coordinator: Coordinator,
+    segments: SegmentAccess,
+    streamId: number,
+    start: { readonly offset: number; readonly epoch: number },
+  ) {
     this.#coordinator = coordinator;
     this.#segments = segments;
     this.#streamId = streamId;
+    this.#last = { offset: start.offset - 1, epoch: start.epoch };
   }
 
   /** The batch, which holds a record, was handed out. */
   delivered(batch: RecordBatch): void {
     const last = batch.length - 1;
     this.#last = { offset: batch.offset(last), epoch: batch.epoch(last) };
+    this.#isGiven = true;
   }
 
   /** Whether the last record is no longer what it was. `found`: where reading would go on. */
-  async wasCut({ firstOffset, nextOffset, runs }: FoundRuns): Promise<boolean> {
+  async wasCut({ firstOffset, nextOffset, epoch, runs }: FoundRuns): Promise<boolean> {
     const last = this.#last;
-    if (last === undefined || last.offset < firstOffset) return false;
+    if (last.offset < firstOffset) return false;
+    // A start may be further than what is stored yet; its record has the epoch of the stream then, or an older one.
+    if (!this.#isGiven && epoch <= last.epoch) return false;
     if (last.offset >= nextOffset) return true;
     const [next] = runs;
     // Only a higher epoch can have come from a truncation, and it may have been right behind the record.
@@ -38,6 +49,7 @@ export class CutWatch {
     const [run] = (await this.#coordinator.findRuns(this.#streamId, last.offset, ONE_RUN)).runs;
     if (run === undefined) return true;
     const record = await this.#segments.find(run, last.offset);
-    return record !== undefined && record.epoch !== last.epoch;
+    if (record === undefined) return false;
+    return this.#isGiven ? record.epoch !== last.epoch : record.epoch > last.epoch;
   }
 }

@@ -76,13 +76,14 @@ export async function streamInfo(
     // Taken together, before anything can be flushed in between.
     const unflushed = source.unflushedTotals(streamId, totals);
     const durableOffset = source.durableNextOffset(streamId, totals);
+    const { nextOffset, epoch } = assigned;
     const excess = await excessOf(source, streamId, totals, unflushed.voidFrom);
     if (excess === undefined) continue;
     return {
       name,
       config,
       firstOffset: totals.firstOffset,
-      nextOffset: Math.max(durableOffset, assigned.nextOffset),
+      nextOffset: Math.max(durableOffset, nextOffset),
       durableOffset,
       records: totals.records - excess.records + unflushed.records,
       userBytes: totals.userBytes - excess.userBytes + unflushed.userBytes,
@@ -93,7 +94,7 @@ export async function streamInfo(
       runs: totals.runs,
       firstTimestamp: totals.firstTimestamp,
       lastTimestamp: totals.lastTimestamp,
-      epoch: Math.max(totals.epoch, assigned.epoch),
+      epoch: Math.max(totals.epoch, epoch),
     };
   }
 }
@@ -113,7 +114,7 @@ async function excessOf(
   const excess = { records: 0, userBytes: 0 };
   const [first] = firstOffset === 0 ? [] : (await coordinator.findRuns(streamId, firstOffset, ONE_RUN)).runs;
   const isCut = first !== undefined && first.firstOffset < firstOffset && !isDense(first);
-  if (!isCut && voidFrom >= nextOffset) return excess;
+  if (firstOffset === 0 && voidFrom >= nextOffset) return excess;
   if (isCut) excess.records += await segments.countBelow(first, firstOffset);
   for (let offset = voidFrom; offset < nextOffset;) {
     const { runs } = await coordinator.findRuns(streamId, offset, RUNS_AT_ONCE);
@@ -126,7 +127,9 @@ async function excessOf(
     if (runs.length === 0) return undefined;
   }
   const after = await coordinator.streamTotals(streamId);
-  const isSame = after.epoch === totals.epoch && after.nextOffset === nextOffset && after.records === totals.records;
+  const isSame = (['firstOffset', 'nextOffset', 'epoch', 'records'] as const).every(
+    (name) => after[name] === totals[name],
+  );
   return isSame ? excess : undefined;
 }
 

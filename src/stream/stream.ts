@@ -374,34 +374,47 @@ export class Stream {
 
   async *#batches(options: BatchReadOptions, halt: Halt): AsyncGenerator<RecordBatch> {
     this.#check();
-    const place = await this.#resolve(options.from ?? 'first', options);
+    const { streamId } = this.#description;
+    const { unflushed } = this.#context;
+    let place: Pick<CursorStart, 'offset' | 'epoch' | 'timestamp'>;
+    let before: number;
+    // Where to start is put together of several answers: a truncation between two of them may have voided the first.
+    do {
+      before = unflushed.truncations(streamId, Infinity).count;
+      place = await this.#resolve(options.from ?? 'first', options);
+    } while (unflushed.truncations(streamId, Infinity).count !== before);
     // Whoever named an offset wants that one; others want to start where the stream does by now.
     const start = { ...place, exact: typeof options.from === 'number' };
     yield* readBatchesFrom(this.#context, this.#description, start, options, halt);
   }
 
   /** Where to start; with a timestamp, at or before the first record that matches. */
-  async #resolve(from: ReadFrom, options: ReadOptions): Promise<Pick<CursorStart, 'offset' | 'timestamp'>> {
+  async #resolve(from: ReadFrom, options: ReadOptions): Promise<Pick<CursorStart, 'offset' | 'epoch' | 'timestamp'>> {
     const { streamId } = this.#description;
     const found = await this.#context.coordinator.findRuns(streamId, 0, { maxRuns: 1, maxBytes: 1 });
     const next = this.#context.durableNextOffset(streamId, found);
-    if (from === 'first') return { offset: found.firstOffset };
-    if (from === 'next') return { offset: next };
-    if (from === 'last') return { offset: Math.max(found.firstOffset, next - 1) };
+    // Whoever truncates knows more of it than segments do.
+    const epoch = this.#context.assignsOffsets ? Math.max(found.epoch, this.#state.epoch) : found.epoch;
+    if (from === 'first') return { offset: found.firstOffset, epoch };
+    if (from === 'next') return { offset: next, epoch };
+    if (from === 'last') return { offset: Math.max(found.firstOffset, next - 1), epoch };
     if (typeof from === 'number') {
       checkOffset(from);
       const assigned = this.#context.assignsOffsets ? Math.max(next, this.#state.nextOffset) : next;
       if (from > assigned) throw this.#outOfRange(from, assigned);
       if (from < found.firstOffset && options.onTrimmed !== 'skip') throw this.#outOfRange(from, found.firstOffset);
-      return { offset: from };
+      return { offset: from, epoch };
     }
     if ('reference' in from) {
       const stored = await this.queryOffset(from.reference);
-      return { offset: stored === undefined ? found.firstOffset : Math.min(next, stored + 1) };
+      return { offset: stored === undefined ? found.firstOffset : Math.min(next, stored + 1), epoch };
     }
     const unflushed = this.#context.unflushed.firstOffset(streamId);
     const inRuns = await this.#context.coordinator.listOffsets(streamId, from.timestamp);
-    return { offset: inRuns ?? unflushed ?? next, timestamp: from.timestamp };
+    // Records that a truncation in the ring has voided may be the first that segments know of.
+    const voidFrom = this.#context.unflushed.voidFrom(streamId, found.epoch);
+    const offset = Math.min(inRuns ?? unflushed ?? next, voidFrom);
+    return { offset, epoch, timestamp: from.timestamp };
   }
 
   /** Of a read-only store: what the log or the coordinator says. */

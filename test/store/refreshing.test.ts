@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Refreshing } from '../../src/store/refreshing.ts';
+import { Removals } from '../../src/stream/removals.ts';
 
 test('how streams are configured is looked up now and then', async () => {
   let looks = 0;
-  const refreshing = new Refreshing({ refresh: () => Promise.resolve() }, { wakeAll: () => undefined }, async () => {
+  const coordinator = { refresh: () => Promise.resolve() };
+  const refreshing = new Refreshing(coordinator, { wakeAll: () => undefined }, new Removals(), async () => {
     looks += 1;
   });
   for (let round = 0; round < 100; round += 1) await refreshing.round();
@@ -21,7 +23,7 @@ test('readers are told of the last of many failures in a row, woken for it, and 
   const wakeAll = (): void => {
     wakes += 1;
   };
-  const refreshing = new Refreshing({ refresh }, { wakeAll });
+  const refreshing = new Refreshing({ refresh }, { wakeAll }, new Removals());
   for (let round = 0; round < 49; round += 1) await refreshing.round();
   refreshing.check();
   assert.equal(wakes, 0);

@@ -203,7 +203,6 @@ test('a reader that retention overtakes gets an error, or goes on at the first r
   await stream.configure({ retention: { maxBytes: 2_000 } });
   await store.compact();
   assert.equal(await firstOffset(stream), 40);
-  // Coordinates that a reader holds already stay good for a while: it is overtaken when it asks for the next ones.
   await assert.rejects(collect(stream.read({ from: 10 })), coded('ERR_MILLRACE_OFFSET_OUT_OF_RANGE', '40'));
   const skipped: [number, number][] = [];
   const read = stream.read({ from: 10, onTrimmed: 'skip', skipped: (from, to) => skipped.push([from, to]) });

@@ -4,6 +4,7 @@ import { LoopShare } from '../../src/base/loop-share.ts';
 import { loadChecksum } from '../../src/codec/checksum.ts';
 import type { FoundRun, FoundRuns } from '../../src/coordinator/coordinator.ts';
 import type { StreamDescription } from '../../src/record/stream-config.ts';
+import { Removals } from '../../src/stream/removals.ts';
 import { Stream, type StreamContext } from '../../src/stream/stream.ts';
 import { newStream } from '../support/stream-state.ts';
 import { storedRun, STREAM_ID } from './stored-run.ts';
@@ -35,6 +36,7 @@ async function world(found: (run: FoundRun, refreshes: number) => Omit<FoundRuns
       truncations: () => ({ count: 0, lowest: Infinity }),
       read: () => undefined,
     },
+    removals: new Removals(),
     loopShare: new LoopShare(),
     assignsOffsets: false,
     durableNextOffset: () => 2,

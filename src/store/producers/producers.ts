@@ -67,8 +67,10 @@ export class Producers {
   /** On disk only. */
   readonly #idle: Map<number, IdleLane>;
   readonly #holders = new Map<number, Holder>();
-  /** Opens a stream for a producer. The store sets it. */
-  openStream: ((name: string, options: StreamOptions) => Promise<WritableStreamState>) | undefined;
+  /** Opens a stream for a producer, which `take` gives it before it can be deleted. The store sets it. */
+  openStream:
+    | (<Taken>(name: string, options: StreamOptions, take: (state: WritableStreamState) => Taken) => Promise<Taken>)
+    | undefined;
   #closed: MillraceError | undefined;
   /** Lanes are made one after the other. */
   #making: Promise<unknown> = Promise.resolve();
@@ -225,12 +227,15 @@ export class Producers {
 
   async #grant({ name, options }: StreamRequest, host: ProducerHost): Promise<WritableStreamState> {
     this.#check();
-    const state = await this.openStream?.(name, options);
-    if (state === undefined) throw new MillraceError('ERR_MILLRACE_CLOSED', 'the store was closed');
-    this.refuseHeld(state.streamId);
-    const holder: Holder = { name, host, moving: undefined };
-    holder.moving = this.#leaveOwnLane(state);
-    this.#holders.set(state.streamId, holder);
+    const taken = await this.openStream?.(name, options, (state) => {
+      this.refuseHeld(state.streamId);
+      const holder: Holder = { name, host, moving: undefined };
+      holder.moving = this.#leaveOwnLane(state);
+      this.#holders.set(state.streamId, holder);
+      return { state, holder };
+    });
+    if (taken === undefined) throw new MillraceError('ERR_MILLRACE_CLOSED', 'the store was closed');
+    const { state, holder } = taken;
     try {
       await holder.moving;
       holder.moving = undefined;
@@ -245,7 +250,10 @@ export class Producers {
    * What a stream has in no segment lies in one lane at any time: so lanes are recovered, and flushed, in any order.
    * A stream that nothing was ever appended to has nothing to leave behind.
    */
-  async #leaveOwnLane({ nextOffset, userBytes, trackingBytes, epoch }: WritableStreamState): Promise<void> {
+  async #leaveOwnLane(stream: WritableStreamState): Promise<void> {
+    // What waits for room in the ring is counted when it enters it.
+    await this.#host.own().drained();
+    const { nextOffset, userBytes, trackingBytes, epoch } = stream;
     if (nextOffset + userBytes + trackingBytes + epoch > 0) await this.#host.flushOwn();
   }
 
