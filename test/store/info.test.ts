@@ -1,6 +1,10 @@
 /** What `info()` says is exact at every moment, whatever is being flushed, trimmed or appended. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Coordinator } from '../../src/coordinator/coordinator.ts';
+import type { StreamDescription } from '../../src/record/stream-config.ts';
+import type { SegmentAccess } from '../../src/stream/segment-access.ts';
+import { streamInfo } from '../../src/stream/stream-info.ts';
 import { numbered, openStore, SMALL_WAL, StoreFolder } from '../support/test-store.ts';
 
 test('records and user bytes are those of the durable records while slots flush underneath', async (t) => {
@@ -93,4 +97,40 @@ test('segments, stored bytes and timestamps tell where the records are', async (
   const flushed = await stream.info();
   assert.deepEqual([flushed.segments, flushed.firstTimestamp, flushed.lastTimestamp], [2, 500, 700]);
   assert.ok(flushed.storedBytes > 0);
+});
+
+test('what changes while it counts is in all of the answer or in none of it', async () => {
+  const run = (firstOffset: number, records: number): unknown => ({
+    firstOffset,
+    nextOffset: firstOffset + 10,
+    endOffset: firstOffset + 10,
+    records,
+    userBytes: records,
+  });
+  let totals = { firstOffset: 5, nextOffset: 20, epoch: 0, records: 14, userBytes: 14 };
+  const assigned = { nextOffset: 20, epoch: 0 };
+  let looks = 0;
+  const coordinator = {
+    streamTotals: () => Promise.resolve(totals),
+    findRuns: async () => {
+      looks += 1;
+      // The log start passes the run that has gaps, and the stream is truncated.
+      if (looks > 1) return { runs: [run(10, 10)] };
+      totals = { ...totals, firstOffset: 10, records: 10, userBytes: 10 };
+      Object.assign(assigned, { nextOffset: 15, epoch: 1 });
+      return { runs: [run(10, 10)] };
+    },
+  } as unknown as Coordinator;
+  const source = {
+    coordinator,
+    segments: undefined as unknown as SegmentAccess,
+    durableNextOffset: () => assigned.nextOffset,
+    unflushedTotals: () => ({ records: 0, userBytes: 0, voidFrom: assigned.epoch > 0 ? 15 : Infinity }),
+  };
+  const description = { streamId: 1, name: 'a' } as StreamDescription;
+  const { firstOffset, nextOffset, durableOffset, records, epoch } = await streamInfo(source, description, assigned);
+  assert.deepEqual(
+    { firstOffset, nextOffset, durableOffset, records, epoch },
+    { firstOffset: 10, nextOffset: 15, durableOffset: 15, records: 5, epoch: 1 },
+  );
 });

@@ -332,4 +332,42 @@ suite('producers in other threads', () => {
     for (let made = 0; made < 64; made += 1) await store.producer(tiny);
     await assert.rejects(store.producer(tiny), { code: 'ERR_MILLRACE_TOO_MANY_PRODUCERS' });
   });
+
+  test('a stream that is deleted while a producer opens it is refused, or one that is there', async () => {
+    const store = await openSmall(directory());
+    const producer = await attachProducer(await store.producer());
+    closing.push(() => producer.close());
+    for (let round = 0; round < 40; round += 1) {
+      const opening = producer.stream('a');
+      // The request arrives some turns of the event loop later, and makes the stream.
+      for (let turn = 0; turn < round % 8; turn += 1) await new Promise(setImmediate);
+      for (let turn = 0; turn < round >> 3; turn += 1) await Promise.resolve();
+      const deletion = store.deleteStream('a').then(
+        () => undefined,
+        (error: unknown) => {
+          assert.ok(isMillraceError(error, 'ERR_MILLRACE_STREAM_HELD'), String(error));
+        },
+      );
+      const stream = await opening;
+      await deletion;
+      assert.equal(await stream.append(`round ${round}`), 0);
+      assert.deepEqual(await valuesOf(store, 'a'), [`round ${round}`]);
+      await stream.release();
+      assert.equal(await store.deleteStream('a'), true);
+    }
+  });
+
+  test('what waits for room in the ring comes before what a producer appends to the stream', async () => {
+    const store = await openSmall(directory());
+    const producer = await attachProducer(await store.producer());
+    closing.push(() => producer.close());
+    const busy = await store.stream('busy');
+    const filled = Array.from({ length: 60 }, () => busy.append(Buffer.alloc(20_000)));
+    const own = (await store.stream('a')).appendMany(['first', 'second']);
+    const stream = await producer.stream('a');
+    assert.equal(await stream.append('third'), 2);
+    assert.equal(await own, 0);
+    await Promise.all(filled);
+    assert.deepEqual(await valuesOf(store, 'a'), ['first', 'second', 'third']);
+  });
 });
