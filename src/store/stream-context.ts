@@ -30,10 +30,7 @@ export function streamContext(
   const assignsOffsets = writer?.assignsOffsets ?? false;
   const memory = (streamId: number): UnflushedMemory | undefined =>
     assignsOffsets ? writer?.memoryOf(streamId) : undefined;
-  const truncations = new Truncations();
-  for (const [streamId, { truncated }] of parts.recovered) {
-    for (const end of truncated) truncations.add(streamId, end);
-  }
+  const truncations = truncationsIn(parts.recovered);
   return {
     coordinator,
     segments,
@@ -91,4 +88,12 @@ export function streamContext(
       else compression.set(streamId, config.compression);
     },
   };
+}
+
+function truncationsIn(recovered: Parts['recovered']): Truncations {
+  const truncations = new Truncations();
+  for (const [streamId, { truncated }] of recovered) {
+    for (const end of truncated) truncations.add(streamId, end);
+  }
+  return truncations;
 }
