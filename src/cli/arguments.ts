@@ -10,6 +10,8 @@ const PLACES: ReadonlySet<string> = new Set(['first', 'last', 'next']);
 const FROM_HELP = 'Use first, last, next, an offset such as 42, or @ and a time such as @2026-01-31T12:00:00Z.';
 const PORT_MAX = 65_535;
 const WHOLE = /^\d+$/;
+const DURATION_UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const BYTE_UNITS = { KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, TiB: 2 ** 40 };
 
 export function parseDirectory(text: string): string {
   if (text === '' || text.includes('\0')) throw new InvalidArgumentError('Use the path of a directory.');
@@ -51,6 +53,15 @@ export function parsePositive(text: string): number {
   return value;
 }
 
+/** Milliseconds. */
+export function parseDuration(text: string): number {
+  return scaled(text, DURATION_UNITS, 'Use milliseconds from 1 on, or a number with ms, s, m, h or d, such as 7d.');
+}
+
+export function parseBytes(text: string): number {
+  return scaled(text, BYTE_UNITS, 'Use bytes from 1 on, or a number with KiB, MiB, GiB or TiB, such as 10GiB.');
+}
+
 /** `first`, `last`, `next`, an offset, or `@` and milliseconds since the epoch or a date. */
 export function parseFrom(text: string): ReadFrom {
   if (PLACES.has(text)) return text as ReadFrom;
@@ -88,6 +99,15 @@ function parseTime(text: string): number {
 function wholeNumber(text: string): number | undefined {
   const value = Number(text);
   return WHOLE.test(text) && Number.isSafeInteger(value) ? value : undefined;
+}
+
+/** A whole number, alone or with one of `units` behind it. */
+function scaled(text: string, units: Readonly<Record<string, number>>, help: string): number {
+  const unit = Object.keys(units).find((name) => WHOLE.test(text.slice(0, -name.length)) && text.endsWith(name));
+  const count = wholeNumber(unit === undefined ? text : text.slice(0, -unit.length));
+  const value = (count ?? 0) * (unit === undefined ? 1 : (units[unit] as number));
+  if (value < 1 || !Number.isSafeInteger(value)) throw new InvalidArgumentError(help);
+  return value;
 }
 
 /** What the library refuses is a usage error here. */

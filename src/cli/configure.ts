@@ -26,7 +26,7 @@ export function configureCommand(): Command {
     .addHelpText(
       'after',
       examples(
-        'millrace configure ./data orders --max-bytes 1000000000 --max-age 604800000',
+        'millrace configure ./data orders --max-bytes 10GiB --max-age 7d',
         'millrace configure ./data orders --max-age none --cleanup compact',
       ),
     )

@@ -2,7 +2,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cleanup, Compression, Retention, StreamConfig } from '../record/stream-config.ts';
 import type { StreamOptions } from '../stream/stream-options.ts';
-import { parseCompression, parsePositive } from './arguments.ts';
+import { parseBytes, parseCompression, parseDuration } from './arguments.ts';
 import { bytes, type Cell, count } from './text.ts';
 
 /** `none` takes a limit away. */
@@ -18,14 +18,18 @@ export interface StreamSettings {
 
 export function withStreamSettings(command: Command): Command {
   return command
-    .option('--max-bytes <n>', 'retention: bytes of keys and values to keep at least, or none', parseBound)
-    .option('--max-age <ms>', 'retention: milliseconds to keep a record after its timestamp, or none', parseBound)
+    .option(
+      '--max-bytes <n>',
+      'retention: bytes of keys and values to keep at least, such as 10GiB, or none',
+      parseSize,
+    )
+    .option('--max-age <ms>', 'retention: how long to keep a record after its timestamp, such as 7d, or none', parseAge)
     .option('--compression <codec>', 'lz4 or none, from now on; a new stream takes lz4', parseCompression)
     .option('--cleanup <policy>', 'delete, or compact to keep the latest record of each key', parseCleanup)
     .option(
       '--deletion-deadline <ms>',
-      'milliseconds until the bytes of removed records are gone, or none',
-      parseBound,
+      'how long until the bytes of removed records are gone, such as 24h, or none',
+      parseAge,
     );
 }
 
@@ -65,8 +69,12 @@ function retentionOf(before: Retention, maxBytes: Limit | undefined, maxAge: Lim
   };
 }
 
-function parseBound(text: string): Limit {
-  return text === 'none' ? text : parsePositive(text);
+function parseAge(text: string): Limit {
+  return text === 'none' ? text : parseDuration(text);
+}
+
+function parseSize(text: string): Limit {
+  return text === 'none' ? text : parseBytes(text);
 }
 
 function parseCleanup(text: string): Cleanup {

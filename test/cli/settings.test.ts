@@ -22,6 +22,21 @@ suite('settings, consumers and the beginning of a stream', () => {
     fixture.remove();
   });
 
+  test('limits may have units', async () => {
+    const fixture = await storeWith({ values: ['a'] });
+    const limitsOf = async (age: string, bytes: string): Promise<unknown> => {
+      const limits = ['--max-age', age, '--max-bytes', bytes, '--json'];
+      const changed = await host.succeed(['configure', fixture.store, 'values', ...limits]);
+      return (JSON.parse(changed) as { config: { retention: object } }).config.retention;
+    };
+    assert.deepEqual(await limitsOf('7d', '10GiB'), { maxAge: 604_800_000, maxBytes: 10 * 2 ** 30 });
+    assert.deepEqual(await limitsOf('12h', '3MiB'), { maxAge: 43_200_000, maxBytes: 3 * 2 ** 20 });
+    assert.deepEqual(await limitsOf('5m', '1KiB'), { maxAge: 300_000, maxBytes: 1_024 });
+    assert.deepEqual(await limitsOf('90s', '2TiB'), { maxAge: 90_000, maxBytes: 2 * 2 ** 40 });
+    assert.deepEqual(await limitsOf('250ms', '1'), { maxAge: 250, maxBytes: 1 });
+    fixture.remove();
+  });
+
   test('offsets are set, listed and deleted', async () => {
     const fixture = await storeWith({ values: ['a', 'b', 'c'] });
     await host.succeed(['offsets', fixture.store, 'values', '--set', 'a=b=1']);
