@@ -2,6 +2,7 @@
  * The writing side of a store with a WAL: the lane with its ring, the WAL worker, and the flush that empties the ring
  * into segments.
  */
+import { availableParallelism } from 'node:os';
 import type { LaneAssignment } from '../wal/writer.ts';
 import { memoryBehind } from '../base/page-memory.ts';
 import type { Announcer } from '../base/channels.ts';
@@ -16,6 +17,7 @@ import type { Compression } from '../record/stream-config.ts';
 import { FillingAge } from '../stream/filling-age.ts';
 import type { Followers } from '../stream/followers.ts';
 import { Lane } from '../stream/lane.ts';
+import { lookBeforeWaiting } from '../stream/look-durable.ts';
 import { writeCleanMark } from '../wal/clean-mark.ts';
 import type { RecoveredLane } from '../wal/recovery.ts';
 import type { StoreEnvironment } from './environment.ts';
@@ -49,6 +51,7 @@ export interface LocalWriterOptions {
 }
 
 const LANE = 0;
+const PROCESSORS: number = availableParallelism();
 const NOTHING_FLUSHED: LaneStart = { slotSequence: -1, blockSequence: -1 };
 /** How long closing waits for producers: a thread that is busy all the while keeps nobody, for its log is durable. */
 const PRODUCERS_PATIENCE = 5_000;
@@ -102,7 +105,7 @@ export class LocalWriter implements StoreWriter {
         start: recovered.start,
         released: recovered.released,
         doorbell: this.#wal.doorbell,
-        waitDurable: this.#wal.waitDurable,
+        waitDurable: this.#wal.waitDurable ?? lookBeforeWaiting(clock, () => this.#hasProcessor),
         followed: options.followers,
         clock,
         maxRecordBytes: options.maxRecordBytes,
@@ -138,6 +141,11 @@ export class LocalWriter implements StoreWriter {
   /** How writes become durable; `starting` until the WAL worker has probed its files. */
   get mode(): 'starting' | 'direct' | 'buffered' {
     return this.#mode;
+  }
+
+  /** Whether each thread that works has one: this one, the WAL worker, and those that flush. */
+  get #hasProcessor(): boolean {
+    return this.flush.counters.running + 2 <= PROCESSORS;
   }
 
   laneFor(streamId: number): Lane {
