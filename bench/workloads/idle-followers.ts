@@ -1,4 +1,5 @@
 /** One append after the other while a thousand readers wait at the ends of other streams. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { KIB } from '../../src/limits/limits.ts';
 import type { Stream } from '../../src/index.ts';
 import { runClosedLoop } from '../closed-loop.ts';
@@ -8,6 +9,8 @@ import { takeTurns, type Session, type Setting, type Values, type Workload } fro
 import { openStream } from './sizes.ts';
 
 const FOLLOWERS = 1_000;
+/** Milliseconds in which all of them come to wait. */
+const SETTLING = 200;
 const APPENDS = 2_000;
 const APPENDS_QUICK = 100;
 
@@ -37,6 +40,7 @@ async function prepare(setting: Setting): Promise<Session> {
   const followed = async (): Promise<Values> => {
     const readers = idle.map((each) => each.readBatches({ follow: true }));
     const waiting = readers.map((reader) => reader.next());
+    await sleep(SETTLING);
     const values = await ingest();
     await Promise.all(readers.map((reader) => reader.return(undefined)));
     await Promise.all(waiting);
